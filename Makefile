@@ -1,0 +1,42 @@
+# `make demo` and `make test` are all a new machine needs; both install into .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint benchmark toolchains clean
+.DELETE_ON_ERROR:
+
+demo: .venv/.installed
+	$(BIN)/python docs/examples/shrink_digits.py
+
+test: .venv/.installed-dev lint
+	$(BIN)/python -m pytest -q
+
+lint: .venv/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+benchmark: .venv/.installed-dev
+	$(BIN)/python benchmarks/predict_speed.py
+
+toolchains:
+	tools/install-toolchains
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
+	    "Billhook needs Python 3.11 or newer; %s is %s. Name another with make PYTHON=python3.12" % (sys.executable, sys.version.split()[0]))'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/.installed: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[fit]'
+	@touch $@
+
+.venv/.installed-dev: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[fit,dev]'
+	@touch $@ .venv/.installed
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

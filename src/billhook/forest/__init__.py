@@ -1,0 +1,7 @@
+"""One flat, frozen set of arrays for any tree ensemble."""
+
+from billhook.forest._container import ModelFileError
+from billhook.forest._forest import Forest
+from billhook.forest._load import load
+
+__all__ = ["Forest", "ModelFileError", "load"]

@@ -1,0 +1,143 @@
+"""What makes a set of arrays a forest."""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from billhook.forest._forest import Forest
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+DTYPES = {
+    "feature": np.dtype(np.int32),
+    "threshold": np.dtype(np.float32),
+    "left": np.dtype(np.int32),
+    "right": np.dtype(np.int32),
+    "missing_left": np.dtype(np.bool_),
+    "value": np.dtype(np.float64),
+    "n_rows": np.dtype(np.int64),
+    "row_weight": np.dtype(np.float64),
+    "impurity": np.dtype(np.float64),
+    "growth_rank": np.dtype(np.int32),
+    "offset": np.dtype(np.int64),
+    "tree_weight": np.dtype(np.float64),
+    "tree_column": np.dtype(np.int32),
+    "base": np.dtype(np.float64),
+}
+PER_NODE = tuple(DTYPES)[:10]
+LINKS = {"classification": ("identity", "softmax", "logistic"), "regression": ("identity", "exp")}
+MAX_FEATURES = 2**31 - 1
+
+
+def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return the array contiguous and read-only; a copy unless nobody could write to it anyway."""
+    if array.flags.c_contiguous and not array.flags.writeable and array.base is None:
+        return array
+    array = array.copy(order="C")
+    array.flags.writeable = False
+    return array
+
+
+def check_forest(forest: "Forest") -> None:
+    """Raise ValueError unless the arrays describe a forest: lengths, types, ranges, and that children form trees."""
+    for name, dtype in DTYPES.items():
+        array = getattr(forest, name)
+        if not isinstance(array, np.ndarray) or array.dtype != dtype:
+            raise ValueError(f"{name} must be a numpy array of {dtype}, not {_kind(array)}")
+        n_dimensions = 2 if name == "value" else 1
+        if array.ndim != n_dimensions:
+            raise ValueError(f"{name} must have {n_dimensions} dimension(s), not shape {array.shape}")
+    if not isinstance(forest.n_features, int) or not 1 <= forest.n_features <= MAX_FEATURES:
+        raise ValueError(f"n_features must be a number between 1 and {MAX_FEATURES}, not {forest.n_features!r}")
+    _check_trees(forest)
+    _check_output(forest)
+    for name in ("value", "tree_weight", "base", "row_weight", "impurity"):
+        if not np.isfinite(getattr(forest, name)).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
+
+
+def _check_trees(forest: "Forest") -> None:
+    offset, left, right, feature = forest.offset, forest.left, forest.right, forest.feature
+    n_trees, n_nodes = offset.size - 1, feature.size
+    if n_trees < 1:
+        raise ValueError("a forest needs at least one tree")
+    if offset[0] != 0 or offset[-1] != n_nodes or (np.diff(offset) < 1).any():
+        raise ValueError(f"offset must rise from 0 to the number of nodes, {n_nodes}, by at least one a tree")
+    for name in PER_NODE:
+        if len(getattr(forest, name)) != n_nodes:
+            raise ValueError(f"{name} has {len(getattr(forest, name))} entries for {n_nodes} nodes")
+    for name in ("tree_weight", "tree_column"):
+        if getattr(forest, name).size != n_trees:
+            raise ValueError(f"{name} has {getattr(forest, name).size} entries for {n_trees} trees")
+
+    is_leaf = feature < 0
+    if not np.array_equal(is_leaf, left == -1) or not np.array_equal(is_leaf, right == -1):
+        raise ValueError("a leaf must have feature, left and right -1, and a split none of them")
+    if (feature < -1).any() or (feature >= forest.n_features).any():
+        raise ValueError(f"feature must lie between 0 and {forest.n_features - 1}, or be -1 for a leaf")
+    if np.isnan(forest.threshold).any():
+        raise ValueError("threshold holds NaN")
+    if (forest.n_rows < 0).any() or (forest.row_weight < 0).any():
+        raise ValueError("n_rows and row_weight must not be negative")
+
+    splits = np.flatnonzero(~is_leaf)
+    root = np.repeat(offset[:-1], np.diff(offset))
+    end = np.repeat(offset[1:], np.diff(offset))
+    children = np.concatenate([left[splits] + root[splits], right[splits] + root[splits]])
+    parents = np.concatenate([splits, splits])
+    # Every node but the roots the child of exactly one earlier node of the same tree: no cycles, no sharing.
+    if (children <= parents).any() or (children >= end[parents]).any():
+        raise ValueError("children must come after their parent, within the same tree")
+    times_child = np.bincount(children, minlength=n_nodes)
+    times_child[offset[:-1]] += 1
+    if (times_child != 1).any():
+        node = int(np.flatnonzero(times_child != 1)[0])
+        raise ValueError(f"node {node} is the child of {times_child[node]} nodes: children do not form trees")
+
+    rank = forest.growth_rank
+    if (rank[is_leaf] != -1).any() or (rank[splits] < 0).any():
+        raise ValueError("growth_rank must be -1 for a leaf and at least 0 for a split")
+    if (rank[splits] >= np.add.reduceat(~is_leaf, offset[:-1], dtype=np.int64).repeat(np.diff(offset))[splits]).any():
+        raise ValueError("growth_rank must number the splits of each tree from 0")
+    taken = np.zeros(n_nodes, np.bool_)
+    taken[root[splits] + rank[splits]] = True
+    if np.count_nonzero(taken) != splits.size:
+        raise ValueError("growth_rank must number each split of a tree differently")
+    split_children = ~is_leaf[children]
+    if (rank[children[split_children]] <= rank[parents[split_children]]).any():
+        raise ValueError("growth_rank of a split must be larger than its parent's")
+
+
+def _check_output(forest: "Forest") -> None:
+    if forest.task not in LINKS:
+        raise ValueError(f"task must be 'classification' or 'regression', not {forest.task!r}")
+    if forest.link not in LINKS[forest.task]:
+        raise ValueError(f"link must be one of {LINKS[forest.task]} for {forest.task}, not {forest.link!r}")
+    names = forest.feature_names
+    if names is not None and (len(names) != forest.n_features or not all(isinstance(n, str) for n in names)):
+        raise ValueError(f"feature_names must be {forest.n_features} strings")
+    if not isinstance(forest.origin, str):
+        raise ValueError(f"origin must be a string, not {_kind(forest.origin)}")
+
+    classes = forest.classes
+    if (classes is None) != (forest.task == "regression"):
+        raise ValueError("classes must be given for classification, and only then")
+    if classes is not None and (classes.ndim != 1 or classes.size < 1 or len(set(classes.tolist())) != classes.size):
+        raise ValueError("classes must be one or more different labels")
+    n_columns = forest.base.size
+    expected = 1 if forest.link == "logistic" or classes is None else classes.size
+    if n_columns != expected or (forest.link == "logistic" and forest.n_classes != 2):
+        raise ValueError(
+            f"{n_columns} columns of raw scores do not fit {forest.n_classes} classes with link {forest.link!r}"
+        )
+    n_values = forest.value.shape[1]
+    if n_values not in (1, n_columns):
+        raise ValueError(f"value must have 1 or {n_columns} columns, not {n_values}")
+    if (forest.tree_column < 0).any() or (forest.tree_column > n_columns - n_values).any():
+        raise ValueError(f"tree_column must leave room for {n_values} values in {n_columns} columns")
+
+
+def _kind(given: Any) -> str:
+    return f"an array of {given.dtype}" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"

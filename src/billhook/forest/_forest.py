@@ -1,0 +1,250 @@
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook.forest import _predict, _repr, _save, _size, _truncate
+from billhook.forest._check import check_forest, frozen
+
+if TYPE_CHECKING:
+    from billhook.kernels import Tables
+
+Link = Literal["identity", "softmax", "logistic", "exp"]
+Task = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Forest:
+    """Any ensemble of axis-aligned decision trees as one frozen set of flat arrays.
+
+    A row goes left at a split where ``x <= threshold``, rows being read as float32. The nodes of all trees
+    stand one tree after the other; the first node of a tree is its root, and a parent comes before its
+    children. Nodes are numbered from 0 within each tree, as `left`, `right` and `apply` count them.
+
+    The raw score of a row is ``base`` plus, for every tree, its weight times the value of the leaf the row falls
+    into. The link turns raw scores into predictions.
+
+    Make one with `as_forest`; every method returns something new and changes nothing.
+
+    Attributes
+    ----------
+    feature : int32 array (nodes)
+        The feature a split tests, -1 for a leaf.
+    threshold : float32 array (nodes)
+        The largest value that goes left; 0 for a leaf.
+    left, right : int32 array (nodes)
+        The number, within the tree, of the node that follows; -1 for a leaf.
+    missing_left : bool array (nodes)
+        Whether a missing value (NaN) goes left; False for a leaf.
+    value : float64 array (nodes, values)
+        What each node predicts, inner nodes included: `truncate` makes them leaves. One column for each
+        class (or one in all for regression and two classes with a logistic link), or one
+        column where each tree serves one class only.
+    n_rows : int64 array (nodes)
+        How many training rows passed through the node.
+    row_weight : float64 array (nodes)
+        Their total weight: counts bootstrap repetitions, class and sample weights.
+    impurity : float64 array (nodes)
+        The training criterion at the node, 0 where the source does not say.
+    growth_rank : int32 array (nodes)
+        When best-first growth made the split: 0 for the first; -1 for a leaf.
+    offset : int64 array (trees + 1)
+        Where each tree's nodes begin; the last entry is the number of nodes.
+    tree_weight : float64 array (trees)
+        The factor of each tree's values. Equal weights 1/trees make the mean, equal weights 1 the sum.
+    tree_column : int32 array (trees)
+        The first column of the raw scores that the tree's values are added to: 0, or the class the tree serves.
+    base : float64 array (columns)
+        Raw scores before any tree.
+    link : {"identity", "softmax", "logistic", "exp"}
+        From raw scores to class probabilities, or to the predicted number.
+    task : {"classification", "regression"}
+    n_features : int
+    classes : array or None
+        The class labels in the order of the columns.
+    feature_names : tuple of str or None
+    origin : str
+        The kind of model the forest was read from, for example ``"sklearn.RandomForestClassifier"``.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    value: NDArray[np.float64]
+    n_rows: NDArray[np.int64]
+    row_weight: NDArray[np.float64]
+    impurity: NDArray[np.float64]
+    growth_rank: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    tree_weight: NDArray[np.float64]
+    tree_column: NDArray[np.int32]
+    base: NDArray[np.float64]
+    link: Link
+    task: Task
+    n_features: int
+    classes: NDArray[Any] | None = None
+    feature_names: tuple[str, ...] | None = None
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if isinstance(given, np.ndarray):
+                if given.dtype.kind == "U":
+                    given = np.array(given.tolist(), np.str_)  # as wide as the longest label, however it came
+                object.__setattr__(self, field.name, frozen(given))
+        check_forest(self)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return self.tree_weight.size
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees, splits and leaves."""
+        return self.feature.size
+
+    @cached_property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return int(np.count_nonzero(self.feature < 0))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 1 for regression."""
+        return 1 if self.classes is None else self.classes.size
+
+    @property
+    def averages(self) -> bool:
+        """Whether the tree weights sum to one, as in a random forest, and not in boosting."""
+        return bool(abs(self.tree_weight.sum() - 1.0) < 1e-9)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the raw scores: weighted sums of leaf values, before the link.
+
+        Shape (rows, columns), or (rows,) where there is one column: regression, and two classes with
+        a logistic link.
+        """
+        raw = _predict.raw_scores(self, X)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return class probabilities of shape (rows, classes).
+
+        With the identity link these are the mean leaf values as they are: probabilities for a trained forest; after
+        refinement they may be negative and need not sum to one.
+        """
+        return _predict.probabilities(self, X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the predicted class labels, or numbers for regression; ties go to the first class."""
+        return _predict.predictions(self, X)
+
+    def apply(self, X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.uint32]:
+        """Return the number of the leaf, within its tree, that each row falls into in each tree.
+
+        Shape (rows, trees); 16-bit numbers where no tree has more than 65,536 nodes. The columns are contiguous.
+        """
+        return _predict.leaf_ids(self, X)
+
+    def truncate(self, *, max_leaves: int) -> Self:
+        """Return the forest with every tree cut back to at most `max_leaves` leaves.
+
+        Trees shrink in the reverse order of best-first growth. A tree that scikit-learn grew with
+        `max_leaf_nodes` becomes exactly the tree it would have grown with ``max_leaf_nodes=max_leaves`` and the same
+        seed. In a tree grown otherwise, the splits that lower the impurity most stay.
+        """
+        return _truncate.truncate(self, max_leaves)
+
+    def select(self, trees: Sequence[int] | NDArray[np.integer[Any]]) -> Self:
+        """Return the forest of the trees with these indices, in this order; negative ones count from the end.
+
+        Weights that sum to one (a mean) are scaled to sum to one again; others (a sum, as in boosting) stay.
+        """
+        return _truncate.select(self, trees)
+
+    def with_values(self, value: ArrayLike) -> Self:
+        """Return the forest with other node values, of the same shape as `value`."""
+        value = np.asarray(value, np.float64)
+        if value.shape != self.value.shape:
+            raise ValueError(
+                f"value has shape {value.shape}; this forest needs {self.value.shape}: one row for each node, "
+                "inner nodes included"
+            )
+        return replace(self, value=value)
+
+    def with_weights(self, tree_weight: ArrayLike) -> Self:
+        """Return the forest with other tree weights, taken as they are."""
+        tree_weight = np.asarray(tree_weight, np.float64)
+        if tree_weight.shape != self.tree_weight.shape:
+            raise ValueError(
+                f"tree_weight has shape {tree_weight.shape}; this forest has {self.n_trees} trees: "
+                f"give one weight for each, shape ({self.n_trees},)"
+            )
+        return replace(self, tree_weight=tree_weight)
+
+    def size(
+        self, accounting: Literal["paper", "as_published"] = "paper", *, bytes_per_node: int | None = None
+    ) -> int:
+        """Return the size in bytes.
+
+        Parameters
+        ----------
+        accounting : {"paper", "as_published"}
+            ``"paper"``: 17 + 4 C bytes a node for C classes (Buschjäger and Morik 2022: two children, leaf flag,
+            feature, threshold, C probabilities). ``"as_published"``: the same, but 25 bytes a node for the five data
+            sets (recognised by their numbers of features and classes) that the paper's tables count so.
+        bytes_per_node : int, optional
+            Count this many bytes a node instead.
+        """
+        return _size.size(self, accounting, bytes_per_node)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the forest to one file, which `load` reads; an existing file is replaced only when all is written."""
+        _save.save_forest(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Forest):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # as for any container of arrays
+
+    def __repr__(self) -> str:
+        return _repr.text(self)
+
+    def _repr_html_(self) -> str:
+        return _repr.html(self)
+
+    @cached_property
+    def _common_weight(self) -> float | None:
+        return _predict.common_weight(self)
+
+    @cached_property
+    def _tables(self) -> "Tables | None":
+        return _predict.walk_tables(self)
+
+    @cached_property
+    def _value_by_position(self) -> NDArray[np.float64]:
+        return _predict.value_by_position(self)
+
+    @cached_property
+    def _weighted_value(self) -> NDArray[np.float64]:
+        return _predict.weighted_value(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return type(a) is type(b) and a == b

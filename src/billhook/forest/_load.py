@@ -1,0 +1,69 @@
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest._check import DTYPES
+from billhook.forest._container import Contents, ModelFileError, read_container
+from billhook.forest._forest import Forest
+from billhook.forest._save import KIND, META
+
+
+def load(path: str | PathLike[str]) -> Forest:
+    """Return the forest that `Forest.save` wrote to this file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, made up, or of another version; it says what is wrong.
+    """
+    try:
+        return _forest_from(read_container(path))
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def _forest_from(contents: Contents) -> Forest:
+    kind, meta, arrays = contents
+    if kind != KIND:
+        raise ModelFileError(f"the file holds a {kind!r}, not a forest")
+    if set(meta) != set(META):
+        raise ModelFileError(f"the header must describe {', '.join(META)}; it has {', '.join(map(str, meta))}")
+    if set(arrays) != set(DTYPES):
+        odd = set(arrays) ^ set(DTYPES)
+        raise ModelFileError(f"arrays missing or unknown: {', '.join(sorted(odd))}")
+    names = meta["feature_names"]
+    if names is not None and not isinstance(names, list):
+        raise ModelFileError("feature_names is not a list")
+    try:
+        return Forest(
+            **arrays,
+            link=meta["link"],
+            task=meta["task"],
+            n_features=meta["n_features"],
+            classes=None if meta["classes"] is None else _labels_from_json(meta["classes"]),
+            feature_names=None if names is None else tuple(names),
+            origin=meta["origin"],
+        )
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"the file does not hold a valid forest: {error}") from None
+
+
+def _labels_from_json(given: Any) -> NDArray[Any]:
+    if not isinstance(given, dict) or set(given) != {"dtype", "labels"} or not isinstance(given["labels"], list):
+        raise ModelFileError("classes must have dtype and labels")
+    labels, name = given["labels"], given["dtype"]
+    if not all(isinstance(label, bool | int | float | str) for label in labels):
+        raise ModelFileError("class labels must be strings, numbers or booleans")
+    if not isinstance(name, str):
+        raise ModelFileError(f"classes have dtype {name!r}")
+    if name[1:2] == "U":
+        # The width follows from the labels: a number in the file must not size memory.
+        return np.array(labels, dtype=np.str_)
+    if name not in ("|O", "|b1") and (len(name) != 3 or name[1] not in "iuf"):
+        raise ModelFileError(f"classes have dtype {name!r}")
+    try:
+        return np.array(labels, dtype=np.dtype(name))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"class labels do not fit {name!r}: {error}") from None

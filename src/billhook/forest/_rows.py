@@ -1,0 +1,66 @@
+"""From what a caller calls rows to a float32 array."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from billhook.forest._forest import Forest
+
+
+def as_rows(X: ArrayLike, forest: "Forest") -> NDArray[np.float32]:
+    """Return X as a C-contiguous float32 array with the forest's number of features, or say what is wrong with it.
+
+    NaN stands for a missing value; infinities, and numbers beyond float32, which become infinities, are allowed.
+    """
+    if type(X) is np.ndarray and X.dtype == np.float32 and X.flags.c_contiguous:
+        rows = X
+    else:
+        if hasattr(X, "columns"):
+            _check_names(X.columns, forest.feature_names)
+        rows = _as_float32(X)
+    if rows.ndim != 2:
+        hint = "; for a single row use X.reshape(1, -1)" if rows.ndim == 1 else ""
+        raise ValueError(f"X must have two dimensions (rows, features), not shape {rows.shape}{hint}")
+    if rows.shape[1] != forest.n_features:
+        raise ValueError(f"X has {rows.shape[1]} features, but the forest was trained on {forest.n_features}")
+    return rows
+
+
+def _as_float32(X: Any) -> NDArray[np.float32]:
+    if hasattr(X, "toarray"):
+        raise TypeError(f"X is a sparse {type(X).__name__}; pass X.toarray()")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X is not a table of numbers: {error}") from error
+    if array.dtype.kind not in "bifuO":
+        raise ValueError(f"X holds {array.dtype} data; a forest reads numbers: encode other columns first")
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            # From float64 beyond float32 to infinity: on the same side of every threshold.
+            return np.ascontiguousarray(array, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"X holds something that is not a number ({error}); encode text columns, and mark missing values with NaN"
+        ) from error
+
+
+def _check_names(columns: Any, expected: tuple[str, ...] | None) -> None:
+    names = tuple(columns)
+    if expected is None or names == expected or not all(isinstance(name, str) for name in names):
+        return
+    missing = [name for name in expected if name not in names]
+    unknown = [name for name in names if name not in expected]
+    if missing or unknown:
+        said = [f"{what}: {_some(some)}" for what, some in (("missing", missing), ("unknown", unknown)) if some]
+        raise ValueError(f"the columns of X are not the features the forest was trained on ({'; '.join(said)})")
+    raise ValueError(
+        "the columns of X are in another order than the features the forest was trained on; "
+        "use X[list(forest.feature_names)]"
+    )
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

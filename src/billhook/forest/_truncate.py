@@ -1,0 +1,85 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest._check import PER_NODE
+
+if TYPE_CHECKING:
+    from billhook.forest._forest import Forest
+
+AnyForest = TypeVar("AnyForest", bound="Forest")
+
+
+def truncate(forest: AnyForest, max_leaves: int) -> AnyForest:
+    """Keep the first `max_leaves` - 1 splits of every tree; what they lead to becomes a leaf."""
+    max_leaves = _as_int(max_leaves, "max_leaves")
+    if max_leaves < 1:
+        raise ValueError(f"max_leaves must be at least 1, not {max_leaves}")
+    is_split = (forest.growth_rank >= 0) & (forest.growth_rank < max_leaves - 1)
+    if np.array_equal(is_split, forest.growth_rank >= 0):
+        return forest
+    first = np.repeat(forest.offset[:-1], np.diff(forest.offset))
+    stays = np.zeros(forest.n_nodes, np.bool_)
+    stays[forest.offset[:-1]] = True
+    stays[(forest.left + first)[is_split]] = True
+    stays[(forest.right + first)[is_split]] = True
+    # A node's new number is how many of its tree's nodes before it stay.
+    before = np.concatenate([[0], np.cumsum(stays)])
+    new_number = (before[:-1] - before[first]).astype(np.int32)
+    is_leaf = ~is_split
+    new = {name: getattr(forest, name).copy() for name in PER_NODE}
+    for name in ("left", "right"):
+        new[name][is_split] = new_number[(new[name] + first)[is_split]]
+    for name, of_leaf in (
+        ("feature", -1),
+        ("threshold", 0),
+        ("left", -1),
+        ("right", -1),
+        ("growth_rank", -1),
+    ):
+        new[name][is_leaf] = of_leaf
+    new["missing_left"][is_leaf] = False
+    return replace(forest, offset=before[forest.offset], **{name: array[stays] for name, array in new.items()})
+
+
+def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -> AnyForest:
+    """Put the chosen trees one after the other, repeated ones too."""
+    chosen = _as_tree_indices(trees, forest.n_trees)
+    length = np.diff(forest.offset)[chosen]
+    offset = np.concatenate([[0], np.cumsum(length)])
+    nodes = np.arange(offset[-1]) + np.repeat(forest.offset[chosen] - offset[:-1], length)
+    weight = forest.tree_weight[chosen]
+    if forest.averages and weight.sum() > 0.0:
+        equal = (weight == weight[0]).all()
+        weight = np.full(chosen.size, 1.0 / chosen.size) if equal else weight / weight.sum()
+    return replace(
+        forest,
+        offset=offset,
+        tree_weight=weight,
+        tree_column=forest.tree_column[chosen],
+        **{name: getattr(forest, name)[nodes] for name in PER_NODE},
+    )
+
+
+def _as_tree_indices(trees: Any, n_trees: int) -> NDArray[np.int64]:
+    indices = np.asarray(trees)
+    if indices.ndim != 1 or indices.size == 0:
+        raise ValueError(f"select needs a list of one or more tree indices, not {trees!r}")
+    if indices.dtype.kind not in "iu":
+        hint = "; for a mask use numpy.flatnonzero(mask)" if indices.dtype.kind == "b" else ""
+        raise TypeError(f"tree indices must be whole numbers, not {indices.dtype}{hint}")
+    bad = indices[(indices >= n_trees) | (indices < -n_trees)]
+    if bad.size:
+        raise ValueError(f"tree index {bad[0]} is out of range for {n_trees} trees (0 to {n_trees - 1})")
+    return np.where(indices < 0, indices + n_trees, indices).astype(np.int64)
+
+
+def _as_int(given: Any, name: str) -> int:
+    try:
+        return index(given)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {given!r}") from None

@@ -1,0 +1,67 @@
+from importlib import import_module
+from typing import Any
+
+from billhook.forest import Forest
+
+# The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
+READERS = {"sklearn": "billhook.interop.sklearn"}
+
+
+def as_forest(model: Any) -> Forest:
+    """Return any supported fitted tree ensemble as a `Forest`; a Forest is returned as it is.
+
+    Predictions stay what they were: every float32 row falls into the same leaf of every tree. The model is
+    not changed.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
+        GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import billhook as bh
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rf = RandomForestClassifier(n_estimators=8, max_leaf_nodes=16, random_state=0).fit(X, y)
+    >>> forest = bh.as_forest(rf)
+    >>> bool((forest.predict_proba(X) == rf.predict_proba(X)).all())
+    True
+    >>> forest.truncate(max_leaves=4).n_leaves
+    32
+    """
+    if isinstance(model, Forest):
+        return model
+    if isinstance(model, type):
+        raise TypeError(f"as_forest needs a fitted model, not the class {model.__name__}; pass an instance after fit")
+    for parent in type(model).__mro__:
+        reader = READERS.get(parent.__module__.partition(".")[0])
+        if reader is not None:
+            forest: Forest = import_module(reader).read(model)
+            return forest
+    raise TypeError(
+        f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; "
+        f"it reads fitted tree ensembles of {', '.join(READERS)}"
+    )
+
+
+def to_estimator(forest: Forest) -> Any:
+    """Return a fitted estimator of the kind that the forest was read from, holding the forest's trees.
+
+    For tools that know scikit-learn's trees but not Billhook's. Predictions equal the forest's.
+    Tree weights that the kind does not know, and base values, are folded into the node values.
+
+    Parameters
+    ----------
+    forest : Forest
+        One that `as_forest` made from a scikit-learn estimator, however changed since then.
+    """
+    if not isinstance(forest, Forest):
+        raise TypeError(f"to_estimator needs a Forest, not a {type(forest).__name__}")
+    library = forest.origin.partition(".")[0]
+    if library not in READERS:
+        made = f"was read from {forest.origin}" if forest.origin else "was not read from an estimator"
+        raise ValueError(f"this forest {made}; to_estimator returns estimators of {', '.join(READERS)}")
+    return import_module(READERS[library]).write(forest)

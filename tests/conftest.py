@@ -1,0 +1,30 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# One fixed sequence of examples: a red run is red again. More of them: --hypothesis-profile=thorough
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session")
+def load_table():
+    """Return a function from the name of one of the paper's data sets to (X, y); skips where they are absent."""
+    folder = os.environ.get("BILLHOOK_DATA")
+    if not folder:
+        pytest.skip("BILLHOOK_DATA is not set: the paper's data sets are not here")
+    pandas = pytest.importorskip("pandas")
+
+    def load(name):
+        path = Path(folder) / f"{name}.parquet"
+        if not path.exists():
+            pytest.skip(f"no {path.name} in BILLHOOK_DATA")
+        table = pandas.read_parquet(path)
+        label = table.pop("label").to_numpy()
+        return pandas.get_dummies(table).to_numpy(np.float32), label
+
+    return load

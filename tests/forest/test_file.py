@@ -1,0 +1,270 @@
+import json
+import os
+import stat
+import struct
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from made_up import forests, random_forest, tricky_rows
+
+import billhook as bh
+from billhook.forest import _container
+
+
+@pytest.fixture
+def forest():
+    return random_forest(np.random.default_rng(0), sizes=(0, 3, 20), n_features=4)
+
+
+def bytes_of(forest, path):
+    forest.save(path)
+    return path.read_bytes()
+
+
+def taken_apart(data):
+    """Return the header of a model file as Python sees it, and the bytes behind it."""
+    magic, version, length, _ = struct.unpack_from("<8sIII", data)
+    assert (magic, version) == (b"BILLHOOK", 1)
+    return json.loads(data[20 : 20 + length]), data[20 + length :]
+
+
+def put_together(header, body, *, fix_checksums=True):
+    """Return a file whose checksums hold, whatever it says."""
+    if fix_checksums:
+        position = 0
+        for entry in header["arrays"]:
+            try:
+                n_bytes = int(np.prod(entry["shape"])) * np.dtype(entry["dtype"]).itemsize
+                entry["crc32"] = zlib.crc32(body[position : position + n_bytes])
+                position += n_bytes
+            except (TypeError, ValueError, OverflowError, KeyError):
+                break
+    text = json.dumps(header).encode()
+    return struct.pack("<8sIII", b"BILLHOOK", 1, len(text), zlib.crc32(text)) + text + body
+
+
+@given(forests())
+def test_a_loaded_forest_is_the_one_that_was_saved(tmp_path_factory, forest):
+    path = tmp_path_factory.mktemp("forest") / "forest.bhk"
+    forest.save(path)
+    loaded = bh.load(str(path))
+    assert loaded == forest
+    X = tricky_rows(np.random.default_rng(0), 20, forest.n_features)
+    np.testing.assert_array_equal(loaded.decision_function(X), forest.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array(["no", "yes", "maybe"], dtype="<U20"),
+        np.array(["käse", "wurst", "\u2603"], dtype=object),
+        np.array([False, True]),
+        np.array([-5, 7, 1000], dtype=np.int16),
+        np.array([0.5, 1.5, 2.0]),
+        np.array([0, 2**63], dtype=np.uint64),
+        np.array(["only one"]),
+    ],
+)
+def test_labels_of_any_kind_survive(tmp_path, classes):
+    n_classes = classes.size
+    forest = random_forest(np.random.default_rng(0), sizes=(3,), n_classes=max(n_classes, 2))
+    if n_classes == 1:
+        forest = bh.Forest(**{**forest.__getstate__(), "value": forest.value[:, :1], "base": np.zeros(1), "classes": classes})
+    else:
+        forest = bh.Forest(**{**forest.__getstate__(), "classes": classes})
+    forest.save(tmp_path / "m.bhk")
+    loaded = bh.load(tmp_path / "m.bhk")
+    assert loaded == forest
+    assert loaded.classes.tolist() == classes.tolist()
+    assert loaded.classes.dtype.kind == classes.dtype.kind
+
+
+def test_labels_that_json_cannot_hold_are_refused_and_leave_no_file(tmp_path):
+    forest = random_forest(np.random.default_rng(0), sizes=(3,), n_classes=2)
+    odd = bh.Forest(**{**forest.__getstate__(), "classes": np.array([(1,), (2, 3)], dtype=object)})
+    with pytest.raises(TypeError, match="labels of type tuple cannot be saved"):
+        odd.save(tmp_path / "m.bhk")
+    assert os.listdir(tmp_path) == []
+
+
+def test_names_and_origin_survive(tmp_path, forest):
+    named = bh.Forest(**{**forest.__getstate__(), "feature_names": ("a", "b", "c d", "ü"), "origin": "sklearn.X"})
+    named.save(tmp_path / "m.bhk")
+    assert bh.load(tmp_path / "m.bhk").feature_names == ("a", "b", "c d", "ü")
+    assert bh.load(tmp_path / "m.bhk") == named
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, forest, monkeypatch):
+    path = tmp_path / "m.bhk"
+    before = bytes_of(forest, path)
+
+    def full_disk(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_container.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        forest.select([0]).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m.bhk"]
+
+
+def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path, forest):
+    path = tmp_path / "m.bhk"
+    (tmp_path / "plain").write_bytes(b"")
+    forest.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    path.chmod(0o640)
+    forest.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_saving_to_a_folder_that_is_not_there_says_so(tmp_path, forest):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        forest.save(tmp_path / "nowhere" / "m.bhk")
+
+
+def test_loading_what_is_not_there_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        bh.load(tmp_path / "m.bhk")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not a Billhook model file"),
+        (b"PK\x03\x04" + bytes(100), "not a Billhook model file"),
+        (b"BILLHOOK", "not a Billhook model file"),
+        (struct.pack("<8sIII", b"BILLHOOK", 2, 0, 0), "format version 2; this Billhook reads version 1"),
+        (struct.pack("<8sIII", b"BILLHOOK", 1, 2**32 - 1, 0), "ends within its header"),
+        (struct.pack("<8sIII", b"BILLHOOK", 1, 2, 0) + b"{}", "checksum"),
+        (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"{}")) + b"{}", "lacks kind"),
+        (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"[}")) + b"[}", "not JSON"),
+    ],
+)
+def test_what_is_no_model_file_is_refused_with_the_reason_and_the_path(tmp_path, data, message):
+    path = tmp_path / "odd.bhk"
+    path.write_bytes(data)
+    with pytest.raises(bh.ModelFileError, match=rf"odd\.bhk: .*{message}"):
+        bh.load(path)
+
+
+def test_deeply_nested_json_is_refused(tmp_path):
+    text = b"[" * 100_000
+    path = tmp_path / "deep.bhk"
+    path.write_bytes(struct.pack("<8sIII", b"BILLHOOK", 1, len(text), zlib.crc32(text)) + text)
+    with pytest.raises(bh.ModelFileError, match="not JSON"):
+        bh.load(path)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ([2**40], "should have .* bytes, but the file has only"),
+        ([2**30, 2**30], "should have .* bytes, but the file has only"),
+        ([2**70], "shape"),
+        ([-1], "shape"),
+        (["9"], "shape"),
+        ([True], "shape"),
+        ([], "shape"),
+        ([0], "bytes are left over after the last array"),
+    ],
+)
+def test_no_size_in_a_file_takes_memory(tmp_path, forest, shape, message):
+    header, body = taken_apart(bytes_of(forest, tmp_path / "m.bhk"))
+    header["arrays"][0]["shape"] = shape
+    (tmp_path / "m.bhk").write_bytes(put_together(header, body))
+    tracemalloc.start()
+    try:
+        with pytest.raises(bh.ModelFileError, match=message):
+            bh.load(tmp_path / "m.bhk")
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def damaged(data, rng):
+    """Return the file with one thing wrong: bits, bytes, lengths."""
+    data = bytearray(data)
+    match rng.integers(6):
+        case 0:
+            data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+        case 1:
+            data[rng.integers(len(data))] = rng.integers(256)
+        case 2:
+            del data[rng.integers(len(data)) :]
+        case 3:
+            start = rng.integers(len(data))
+            del data[start : start + rng.integers(1, 50)]
+        case 4:
+            start = rng.integers(len(data))
+            data[start:start] = rng.bytes(rng.integers(1, 50))
+        case 5:
+            start, length = rng.integers(len(data)), rng.integers(1, 9)
+            data[start : start + length] = rng.bytes(length)
+    return bytes(data)
+
+
+def made_up_header(header, body, rng):
+    """Return a file whose checksums hold, with one thing in its header or its arrays made up."""
+    odd = [None, -1, 0, 1, 2, 3.5, "x", [], {}, True, 2**31, 2**63, 1e308, "identity", "exp", ["a"], [1, 2]]
+    header = json.loads(json.dumps(header))
+    choice = rng.integers(4)
+    if choice == 0:
+        header["meta"][rng.choice(sorted(header["meta"]))] = odd[rng.integers(len(odd))]
+    elif choice == 1:
+        entry = header["arrays"][rng.integers(len(header["arrays"]))]
+        entry[rng.choice(["name", "dtype", "shape"])] = odd[rng.integers(len(odd))]
+    elif choice == 2:
+        header[rng.choice(["kind", "meta", "arrays"])] = odd[rng.integers(len(odd))]
+        return put_together(header, body, fix_checksums=False)
+    else:
+        body = damaged(body, rng) if rng.random() < 0.3 else flipped(body, rng)
+    return put_together(header, body)
+
+
+def flipped(body, rng):
+    body = bytearray(body)
+    for _ in range(rng.integers(1, 4)):
+        body[rng.integers(len(body))] = rng.choice([0, 1, 2, 3, 127, 128, 255, rng.integers(256)])
+    return bytes(body)
+
+
+def test_a_damaged_file_is_refused(tmp_path, forest):
+    good = bytes_of(forest, tmp_path / "good.bhk")
+    rng = np.random.default_rng(0)
+    path = tmp_path / "damaged.bhk"
+    for _ in range(2000):
+        data = damaged(good, rng)
+        path.write_bytes(data)
+        if data == good:
+            continue
+        with pytest.raises(bh.ModelFileError):
+            bh.load(path)
+
+
+def test_a_made_up_file_gives_a_valid_forest_or_is_refused(tmp_path, forest):
+    header, body = taken_apart(bytes_of(forest, tmp_path / "good.bhk"))
+    rng = np.random.default_rng(1)
+    path = tmp_path / "made_up.bhk"
+    X = tricky_rows(rng, 20, 4)
+    n_loaded = 0
+    tracemalloc.start()
+    try:
+        for _ in range(3000):
+            path.write_bytes(made_up_header(header, body, rng))
+            try:
+                loaded = bh.load(path)
+            except bh.ModelFileError:
+                continue
+            n_loaded += 1
+            if loaded.n_features == 4:  # a walk through a forest that is none would hang or crash
+                loaded.predict(X)
+                loaded.predict(X[:2])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 100 < n_loaded < 2900  # both ways were taken
+    assert peak < 20_000_000

@@ -1,0 +1,138 @@
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_up import random_forest
+
+import billhook as bh
+
+
+@pytest.fixture
+def forest():
+    return random_forest(np.random.default_rng(0), sizes=(3, 5, 70))
+
+
+def test_counts(forest):
+    assert (forest.n_trees, forest.n_leaves, forest.n_nodes) == (3, 4 + 6 + 71, 7 + 11 + 141)
+
+
+def test_arrays_cannot_be_written_to(forest):
+    for name in ("feature", "threshold", "value", "tree_weight", "classes"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(forest, name)[0] = 0
+
+
+def test_a_forest_does_not_share_memory_with_what_it_was_made_of(forest):
+    value = forest.value.copy()
+    other = forest.with_values(value)
+    value[:] = 0
+    assert other == forest
+
+
+def test_a_changed_value_makes_another_forest(forest):
+    value = forest.value.copy()
+    value[-1, -1] += 1e-9
+    assert forest.with_values(value) != forest
+    assert forest.with_values(forest.value) == forest
+    assert forest != "a forest"
+
+
+def test_weights_scale_trees(forest):
+    X = np.zeros((4, 3), np.float32)
+    only_first = forest.with_weights([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(
+        only_first.decision_function(X) - forest.base,
+        forest.select([0]).with_weights([1.0]).decision_function(X) - forest.base,
+    )
+
+
+@pytest.mark.parametrize(("n_classes", "bytes_a_node"), [(1, 21), (2, 25), (10, 57), (18, 89)])
+def test_the_paper_counts_17_bytes_and_4_a_class(n_classes, bytes_a_node):
+    forest = random_forest(np.random.default_rng(0), sizes=(3, 5), n_classes=n_classes)
+    assert forest.size("paper") == forest.size() == (7 + 11) * bytes_a_node
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_classes", "bytes_a_node"),
+    [(22, 10, 25), (10, 12, 25), (42, 3, 25), (14, 9, 25), (23, 18, 25), (36, 6, 41), (14, 2, 25), (784, 10, 57)],
+)
+def test_five_data_sets_were_published_at_25_bytes_a_node(n_features, n_classes, bytes_a_node):
+    forest = random_forest(np.random.default_rng(0), sizes=(3,), n_features=n_features, n_classes=n_classes)
+    assert forest.size("as_published") == 7 * bytes_a_node
+
+
+def test_any_bytes_a_node_can_be_asked_for(forest):
+    assert forest.size(bytes_per_node=3) == 3 * forest.n_nodes
+
+
+def test_repr_says_what_it_is(forest):
+    assert repr(forest) == "<Forest: 3 trees, 81 leaves, 3 features, 3 classes; 4.5 KB as the paper counts>"
+    one = random_forest(np.random.default_rng(0), sizes=(0,), n_features=1, n_classes=1)
+    assert repr(one) == "<Forest: 1 tree, 1 leaf, 1 feature, a number; 0.0 KB as the paper counts>"
+
+
+def test_html_repr_is_a_table_and_escapes_names(forest):
+    html = replace(forest, origin="<script>")._repr_html_()
+    assert html.startswith("<table>")
+    assert "<script>" not in html
+    assert "81 (4 to 71 a tree)" in html
+    assert "4.5 KB" in html
+
+
+def test_a_pickled_forest_is_the_same_and_carries_no_tables(forest):
+    before = len(pickle.dumps(forest))
+    forest.predict(np.zeros((50, 3)))
+    assert len(pickle.dumps(forest)) == before
+    assert pickle.loads(pickle.dumps(forest)) == forest
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"feature": np.full(159, 3, np.int32)}, "a leaf must have feature, left and right -1"),
+        ({"task": "ranking"}, "task must be"),
+        ({"link": "exp"}, "link must be one of"),
+        ({"classes": None}, "classes must be given"),
+        ({"classes": np.array([1, 1, 2])}, "different labels"),
+        ({"classes": np.array([1, 2])}, "do not fit 2 classes"),
+        ({"n_features": 0}, "n_features"),
+        ({"feature_names": ("a", "b")}, "feature_names must be 3 strings"),
+        ({"tree_column": np.array([0, 0, 1], np.int32)}, "tree_column"),
+        ({"tree_weight": np.array([0.0, np.nan, 1.0])}, "tree_weight holds numbers that are not finite"),
+        ({"tree_weight": np.array([0.5, 0.5])}, "2 entries for 3 trees"),
+        ({"base": np.array([0.0, np.inf, 1.0])}, "base holds numbers that are not finite"),
+        ({"offset": np.array([0, 7, 7, 159])}, "offset must rise"),
+        ({"offset": np.array([0, 7, 17, 159])}, "within the same tree|entries|children"),
+        ({"threshold": np.zeros(159)}, "threshold must be a numpy array of float32, not an array of float64"),
+        ({"value": [[1.0]]}, "value must be a numpy array of float64, not a list"),
+    ],
+)
+def test_arrays_that_are_no_forest_are_refused(forest, change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(forest, **change)
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "new", "message"),
+    [
+        ("left", 0, 0, "come after their parent"),
+        ("left", 0, 100, "within the same tree"),
+        ("right", 0, -1, "a leaf must have"),
+        ("left", 0, "right", "child of 2 nodes|child of 0 nodes"),
+        ("growth_rank", 0, 1, "growth_rank"),
+        ("growth_rank", 0, 50, "growth_rank"),
+        ("feature", 0, 3, "feature must lie between 0 and 2"),
+        ("threshold", 0, np.nan, "threshold holds NaN"),
+        ("n_rows", 0, -1, "must not be negative"),
+    ],
+)
+def test_children_that_form_no_trees_are_refused(forest, name, node, new, message):
+    array = getattr(forest, name).copy()
+    array[node] = forest.right[node] if new == "right" else new
+    with pytest.raises(ValueError, match=message):
+        replace(forest, **{name: array})
+
+
+def test_the_public_surface_is_what_is_listed():
+    assert all(hasattr(bh, name) for name in bh.__all__)
