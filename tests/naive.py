@@ -51,7 +51,7 @@ def best_first_order(left, right, gain):
 
 
 def leaf_of_truncated(forest, tree, row, max_leaves):
-    """Walk one row down one tree, but only through its first `max_leaves` - 1 splits; return the node of the whole."""
+    """Walk one row through the first `max_leaves` - 1 splits of one tree; return where it stops."""
     first = int(forest.offset[tree])
     node = 0
     while 0 <= forest.growth_rank[first + node] < max_leaves - 1:

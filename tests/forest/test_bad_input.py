@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+
 from made_up import random_forest
 
 

@@ -8,10 +8,10 @@ import zlib
 import numpy as np
 import pytest
 from hypothesis import given
-from made_up import forests, random_forest, tricky_rows
 
 import billhook as bh
 from billhook.forest import _container
+from made_up import forests, random_forest, tricky_rows
 
 
 @pytest.fixture
@@ -72,7 +72,9 @@ def test_labels_of_any_kind_survive(tmp_path, classes):
     n_classes = classes.size
     forest = random_forest(np.random.default_rng(0), sizes=(3,), n_classes=max(n_classes, 2))
     if n_classes == 1:
-        forest = bh.Forest(**{**forest.__getstate__(), "value": forest.value[:, :1], "base": np.zeros(1), "classes": classes})
+        forest = bh.Forest(
+            **{**forest.__getstate__(), "value": forest.value[:, :1], "base": np.zeros(1), "classes": classes}
+        )
     else:
         forest = bh.Forest(**{**forest.__getstate__(), "classes": classes})
     forest.save(tmp_path / "m.bhk")
@@ -101,7 +103,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, forest, mo
     path = tmp_path / "m.bhk"
     before = bytes_of(forest, path)
 
-    def full_disk(descriptor):
+    def full_disk(_descriptor):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_container.os, "fsync", full_disk)

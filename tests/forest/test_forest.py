@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_up import random_forest
 
 import billhook as bh
+from made_up import random_forest
 
 
 @pytest.fixture

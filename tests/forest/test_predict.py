@@ -1,8 +1,9 @@
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import naive
 from made_up import forests, random_forest, tricky_rows
 
 

@@ -1,9 +1,7 @@
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import forests, random_forest, tricky_rows
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -16,6 +14,8 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import billhook as bh
+import naive
+from made_up import forests, random_forest, tricky_rows
 
 
 def grow(kind, max_leaf_nodes, X, y):

@@ -87,7 +87,8 @@ def _read_bagging(model: Any, about: dict[str, Any]) -> Forest:
             # A member that saw only some of the classes gives the others nothing.
             value = np.zeros((tree.left.size, labels.size))
             value[:, member.classes_] = tree.value
-        trees.append(replace(tree, value=value, feature=np.asarray(features)[tree.feature]))
+        feature = np.asarray(features)[np.maximum(tree.feature, 0)]  # a leaf's is negative, and never read
+        trees.append(replace(tree, value=value, feature=feature))
     return _mean(trees, labels, about)
 
 

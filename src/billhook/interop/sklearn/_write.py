@@ -61,10 +61,10 @@ def _write_ada_boost(forest: Forest, kind: str) -> Any:
     assert forest.classes is not None
     votes = vote_values(forest.n_classes)
     winner = np.abs(forest.value[:, None, :] - votes).sum(axis=2).argmin(axis=1)
-    if forest.base.any() or not np.array_equal(votes[winner], forest.value):
+    if forest.base.any() or not forest.averages or not np.array_equal(votes[winner], forest.value):
         raise ValueError(
-            "an AdaBoostClassifier counts votes, and the values of this forest are not votes (any more); "
-            "to_estimator cannot return it as one"
+            "an AdaBoostClassifier is a weighted mean of votes, and this forest is not (any more): "
+            "its values must be votes and its weights must sum to one"
         )
     learner = sklearn.tree.DecisionTreeClassifier()
     estimator = _fitted(getattr(sklearn.ensemble, kind)(learner, n_estimators=1), forest)

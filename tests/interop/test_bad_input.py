@@ -1,0 +1,108 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import billhook as bh
+from billhook.interop.sklearn._tree import HIST_NODE_FIELDS, NODE_FIELDS, checked_nodes
+
+X, y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(), DecisionTreeClassifier(), HistGradientBoostingClassifier()]
+)
+def test_an_estimator_must_be_fitted(model):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        bh.as_forest(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LogisticRegression(), "LogisticRegression; supported are AdaBoostClassifier, .*RandomForestRegressor"),
+        (VotingClassifier([("a", RandomForestClassifier())]), "VotingClassifier; supported are"),
+        (RandomForestClassifier, "not the class RandomForestClassifier"),
+        (make_pipeline(StandardScaler(), RandomForestClassifier()), r"Pipeline.*model\[-1\]"),
+        (object(), "builtins.object; it reads fitted tree ensembles of sklearn"),
+        (None, "NoneType"),
+        ("model.bhk", "builtins.str"),
+    ],
+)
+def test_what_is_no_tree_ensemble_is_named_and_refused(model, message):
+    with pytest.raises(TypeError, match=message):
+        bh.as_forest(model)
+
+
+def test_a_search_is_sent_to_its_best_estimator():
+    search = GridSearchCV(RandomForestClassifier(3), {"max_depth": [2, 3]}, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"model\.best_estimator_"):
+        bh.as_forest(search)
+
+
+def test_ensembles_of_other_things_than_trees_are_refused():
+    with pytest.raises(TypeError, match="BaggingClassifier over decision trees, not over LogisticRegression"):
+        bh.as_forest(BaggingClassifier(LogisticRegression(max_iter=1000), n_estimators=2).fit(X, y))
+    with pytest.raises(TypeError, match="not over RandomForestClassifier"):
+        bh.as_forest(AdaBoostClassifier(RandomForestClassifier(2), n_estimators=2).fit(X, y))
+
+
+def test_several_outputs_are_refused():
+    with pytest.raises(ValueError, match="predicts 2 outputs at once"):
+        bh.as_forest(RandomForestRegressor(2).fit(X, X[:, :2]))
+
+
+def test_boosting_from_another_model_is_refused():
+    model = GradientBoostingClassifier(n_estimators=2, init=LogisticRegression(max_iter=1000)).fit(X, y)
+    with pytest.raises(TypeError, match="starts from a LogisticRegression; fit it with init=None"):
+        bh.as_forest(model)
+
+
+def test_a_categorical_split_names_its_feature():
+    rng = np.random.default_rng(0)
+    colours = rng.choice(["red", "green", "blue", "black"], 400)
+    frame = pd.DataFrame({"size": rng.normal(size=400), "colour": pd.Categorical(colours)})
+    target = np.isin(colours, ["red", "blue"])
+    model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=3).fit(frame, target)
+    with pytest.raises(ValueError, match="splits the categories of feature 'colour'"):
+        bh.as_forest(model)
+    codes = frame.assign(colour=frame["colour"].cat.codes).to_numpy()
+    model = HistGradientBoostingClassifier(categorical_features=[1], max_iter=3).fit(codes, target)
+    with pytest.raises(ValueError, match="splits the categories of feature 1,"):
+        bh.as_forest(model)
+
+
+def test_one_class_is_not_enough_to_boost():
+    model = AdaBoostClassifier(n_estimators=2).fit(X[:20], np.zeros(20))
+    with pytest.raises(ValueError, match="needs two or more"):
+        bh.as_forest(model)
+
+
+def test_a_forest_may_know_one_class_only():
+    model = RandomForestClassifier(3).fit(X[:20], np.full(20, "only"))
+    assert set(bh.as_forest(model).predict(X)) == {"only"}
+    np.testing.assert_array_equal(bh.as_forest(model).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("known", [NODE_FIELDS, HIST_NODE_FIELDS])
+def test_nodes_of_a_kind_not_known_are_refused(known):
+    with_one_more = np.zeros(3, dtype=[(name, "f8") for name in (*known, "oblique_weights")])
+    with pytest.raises(TypeError, match=r"scikit-learn .* unknown to this Billhook .*oblique_weights"):
+        checked_nodes(with_one_more, known)
+    with pytest.raises(TypeError, match=known[0]):
+        checked_nodes(np.zeros(3, dtype=[(name, "f8") for name in known[1:]]), known)

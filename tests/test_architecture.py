@@ -1,0 +1,67 @@
+"""The rules of the folders, for every folder there will be; the order of imports is import-linter's business."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "billhook"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def imports_of(path):
+    """Return the absolute names of all that a module imports, functions' own imports included."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def test_there_is_source_to_check():
+    assert len(MODULES) > 20
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_kernels_import_the_compiler(path):
+    if path.parent != SOURCE / "kernels":
+        assert not [name for name in imports_of(path) if name.partition(".")[0] in ("numba", "llvmlite")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nothing_private_is_imported_from_other_packages(path):
+    for name in imports_of(path):
+        package, *inner = name.split(".")
+        if package not in ("billhook", "__future__"):
+            assert not [part for part in inner if part.startswith("_")], name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_can_be_read_in_one_sitting(path):
+    assert len(path.read_text().splitlines()) <= 450
+
+
+def test_the_import_contract_has_every_folder_in_the_order_data_flows():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.strip("()") for layer in contracts[0]["layers"]]
+    assert layers[::-1] == [
+        "kernels",
+        "forest",
+        "interop",
+        "pruning",
+        "refinement",
+        "packing",
+        "codegen",
+        "datasets",
+        "budget",
+        "estimators",
+        "analysis",
+        "study",
+        "cli",
+    ]
+    assert contracts[0]["exhaustive"]  # a folder that is not in the list fails the contract

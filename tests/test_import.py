@@ -1,0 +1,41 @@
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import billhook as bh
+
+HEAVY = (
+    "matplotlib",
+    "pandas",
+    "xgboost",
+    "dask",
+    "distributed",
+    "sklearn",
+    "onnx",
+    "lightgbm",
+    "treelite",
+    "pyarrow",
+)
+
+
+def test_importing_billhook_imports_nothing_heavy():
+    code = "import billhook, sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "billhook" in imported
+    assert not set(HEAVY) & set(imported)
+
+
+def test_importing_billhook_takes_less_than_a_second():
+    """The best of five, in processes of their own: about 0.35 s, so that only a heavy import can reach a second."""
+    code = "import time; t = time.perf_counter(); import billhook; print(time.perf_counter() - t)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(5)
+    ]
+    assert min(times) < 1.0, times
+
+
+def test_the_version_is_the_projects():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert bh.__version__ == project["version"]
