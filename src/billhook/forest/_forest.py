@@ -224,20 +224,12 @@ class Forest:
         return _repr.html(self)
 
     @cached_property
-    def _common_weight(self) -> float | None:
-        return _predict.common_weight(self)
-
-    @cached_property
     def _tables(self) -> "Tables | None":
         return _predict.walk_tables(self)
 
     @cached_property
-    def _value_by_position(self) -> NDArray[np.float64]:
-        return _predict.value_by_position(self)
-
-    @cached_property
-    def _weighted_value(self) -> NDArray[np.float64]:
-        return _predict.weighted_value(self)
+    def _sum(self) -> _predict.Sum:
+        return _predict.summation(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""

@@ -1,4 +1,4 @@
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,23 +10,32 @@ from billhook.forest._rows import as_rows
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
-# Below this many rows, walking them one by one is quicker than filling a block.
+# Below this many rows, eight trees abreast are quicker than a block of rows.
 FEW_ROWS = 16
+INT32 = np.dtype(np.int32)
+
+
+class Sum(NamedTuple):
+    """How the raw scores are summed: (start + leaf values, tree after tree) / divisor + end.
+
+    A mean of n trees is a sum divided once, by n, and a sum starts from its base: then both are the same, to the last
+    bit, as scikit-learn's. Any other weights are folded into the values.
+    """
+
+    value: NDArray[np.float64]
+    start: NDArray[np.float64]
+    divisor: float
+    end: NDArray[np.float64]
 
 
 def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
-    """Return base plus the weighted sum of leaf values, of shape (rows, columns).
-
-    Sums run over the trees in order, in float64, and equal weights are applied once, to the sum: so the mean of a
-    forest is the same to the last bit as scikit-learn's.
-    """
+    """Return base plus the weighted sum of leaf values, of shape (rows, columns)."""
     rows = as_rows(X, forest)
-    total = np.empty((rows.shape[0], forest.base.size))
-    weight = forest._common_weight
-    total[:] = forest.base if weight in (None, 1.0) else 0.0
-    tables = forest._tables if rows.shape[0] >= FEW_ROWS else None
+    tables = forest._tables
+    value, start, divisor, end = forest._sum
+    total = np.empty((rows.shape[0], start.size))
     if tables is None:
-        kernels.sum_values_of_few(
+        kernels.sum_values_plainly(
             rows,
             forest.offset,
             forest.feature,
@@ -34,18 +43,30 @@ def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
             forest.left,
             forest.right,
             forest.missing_left,
-            forest._weighted_value,
+            value,
             forest.tree_column,
+            start,
+            divisor,
+            end,
+            total,
+        )
+    elif rows.shape[0] < FEW_ROWS:
+        kernels.sum_values_of_few(
+            rows.view(INT32),
+            tables.offset,
+            tables.column_feature,
+            tables.column_missing_right,
+            tables.position_bits,
+            tables.words,
+            value,
+            forest.tree_column,
+            start,
+            divisor,
+            end,
             total,
         )
     else:
-        bits = rows.view(np.int32)
-        kernels.sum_values(bits, tables, forest._value_by_position, forest.tree_column, total)
-    if weight not in (None, 1.0):
-        # Dividing by 3 is not multiplying by 1/3, in the last bit.
-        divisor = round(1.0 / weight) if weight else 0
-        total = total / divisor if divisor and 1.0 / divisor == weight else total * weight
-        total += forest.base
+        kernels.sum_values(rows.view(INT32), tables, value, forest.tree_column, start, divisor, end, total)
     return total
 
 
@@ -79,9 +100,9 @@ def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.
     rows = as_rows(X, forest)
     dtype = np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
     leaf: NDArray[Any] = np.empty((forest.n_trees, rows.shape[0]), dtype)
-    tables = forest._tables if rows.shape[0] >= FEW_ROWS else None
+    tables = forest._tables
     if tables is None:
-        kernels.leaf_ids_of_few(
+        kernels.leaf_ids_plainly(
             rows,
             forest.offset,
             forest.feature,
@@ -92,7 +113,7 @@ def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.
             leaf,
         )
     else:
-        kernels.leaf_ids(rows.view(np.int32), tables, leaf)
+        kernels.leaf_ids(rows.view(INT32), tables, leaf)
     return leaf.T
 
 
@@ -119,25 +140,19 @@ def walk_tables(forest: "Forest") -> kernels.Tables | None:
     )
 
 
-def value_by_position(forest: "Forest") -> NDArray[np.float64]:
-    """Return the weighted node values in the order of the layout's positions."""
-    assert forest._tables is not None
-    root = np.repeat(forest.offset[:-1], np.diff(forest.offset))
-    value: NDArray[np.float64] = forest._weighted_value[forest._tables.node_at + root]
-    return value
-
-
-def weighted_value(forest: "Forest") -> NDArray[np.float64]:
-    """Return the node values times their trees' weights, or as they are where all weights are equal."""
-    if forest._common_weight is not None:
-        return forest.value
-    return forest.value * np.repeat(forest.tree_weight, np.diff(forest.offset))[:, None]
-
-
-def common_weight(forest: "Forest") -> float | None:
-    """Return the weight that all trees have, or None where they differ."""
-    first = float(forest.tree_weight[0])
-    return first if (forest.tree_weight == first).all() else None
+def summation(forest: "Forest") -> Sum:
+    """Return how to sum, with the values in the order of the tables' positions if there are tables."""
+    n_nodes = np.diff(forest.offset)
+    weight = forest.tree_weight
+    value: NDArray[np.float64] = forest.value
+    start, divisor, end = forest.base, 1.0, np.zeros_like(forest.base)
+    if (weight == 1.0 / weight.size).all():
+        start, divisor, end = end, float(weight.size), start
+    elif (weight != 1.0).any():
+        value = value * np.repeat(weight, n_nodes)[:, None]
+    if forest._tables is not None:
+        value = value[forest._tables.node_at + np.repeat(forest.offset[:-1], n_nodes)]
+    return Sum(value, start, divisor, end)
 
 
 def _ordered_integers(threshold: NDArray[np.float32]) -> NDArray[np.int32]:

@@ -8,13 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
+FLOAT32 = np.dtype(np.float32)
+
 
 def as_rows(X: ArrayLike, forest: "Forest") -> NDArray[np.float32]:
     """Return X as a C-contiguous float32 array with the forest's number of features, or say what is wrong with it.
 
     NaN stands for a missing value; infinities, and numbers beyond float32, which become infinities, are allowed.
     """
-    if type(X) is np.ndarray and X.dtype == np.float32 and X.flags.c_contiguous:
+    if type(X) is np.ndarray and X.dtype == FLOAT32 and X.flags.c_contiguous:
         rows = X
     else:
         if hasattr(X, "columns"):

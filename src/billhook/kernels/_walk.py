@@ -7,11 +7,23 @@ from numpy.typing import NDArray
 
 from billhook.kernels._compile import compiled
 
-# Rows whose state fits the first-level cache together; a power of two, so that a column is a shift away.
-BLOCK = 128
-BLOCK_BITS = 7
-# Blocks that share one pass over the trees: a tree read into the cache serves them all.
-BLOCKS_AT_ONCE = 8
+# Rows that go through a tree together; a power of two, so that a column is a shift away.
+BLOCK = 256
+BLOCK_BITS = 8
+# Numbers read before the trees are gone through once: a tree in the cache should serve many blocks, but those must
+# stay in the second-level cache themselves.
+READ_AT_ONCE = 2**17
+# What a missing value is read as: larger, or not larger, than every threshold.
+MISSING_RIGHT = np.int32(0x7FFFFFFF)
+MISSING_LEFT = np.int32(-0x80000000)
+
+
+@compiled
+def order_bits(x: np.int32, missing: np.int32) -> np.int32:
+    """Return the bits of a float32 as an integer that compares as the float does; NaN becomes `missing`."""
+    x ^= (x >> np.int32(31)) & np.int32(0x7FFFFFFF)
+    # Beyond the infinities on either side there are only NaNs.
+    return missing if (x > np.int32(0x7F800000)) | (x < np.int32(-0x7F800001)) else x
 
 
 @compiled
@@ -26,13 +38,9 @@ def load_columns(
     n_rows = min(BLOCK, bits.shape[0] - first)
     for c in range(feature.size):
         source = feature[c]
-        missing = np.int32(0x7FFFFFFF) if missing_right[c] else np.int32(-0x80000000)
+        missing = MISSING_RIGHT if missing_right[c] else MISSING_LEFT
         for row in range(n_rows):
-            x = bits[first + row, source]
-            x ^= (x >> np.int32(31)) & np.int32(0x7FFFFFFF)
-            # Beyond the infinities on either side there are only NaNs.
-            is_nan = (x > np.int32(0x7F800000)) | (x < np.int32(-0x7F800001))
-            columns[c, row] = missing if is_nan else x
+            columns[c, row] = order_bits(bits[first + row, source], missing)
 
 
 @compiled
@@ -56,7 +64,7 @@ def strike_out(
     )
     t0, t1, t2, t3 = threshold[k], threshold[k + 1], threshold[k + 2], threshold[k + 3]
     k0, k1, k2, k3 = keeps[k], keeps[k + 1], keeps[k + 2], keeps[k + 3]
-    for row in range(exits_left.size):
+    for row in range(BLOCK):
         left = exits_left[row]
         left = left & k0 if x0[row] > t0 else left
         left = left & k1 if x1[row] > t1 else left
@@ -67,14 +75,19 @@ def strike_out(
 
 @compiled
 def step(
-    x: NDArray[np.int32], words: NDArray[np.int64], position_bits: int, row: np.uint64, at: np.uint64
+    x: NDArray[np.int32],
+    row: np.uint64,
+    stride_bits: int,
+    words: NDArray[np.int64],
+    position_bits: int,
+    at: np.uint64,
 ) -> np.uint64:
     """Return the position after `at` on a row's way down; a leaf's is its own."""
     word = words[at]
     bits = np.uint64(position_bits)
     column = np.uint64(np.uint32(word)) >> bits
     left = np.uint64(word) & ((np.uint64(1) << bits) - np.uint64(1))
-    return left + np.uint64(x[row + (column << np.uint64(BLOCK_BITS))] > np.int32(word >> 32))
+    return left + np.uint64(x[row + (column << np.uint64(stride_bits))] > np.int32(word >> 32))
 
 
 @compiled
@@ -87,21 +100,21 @@ def walk_down(
     rows that have arrived stand still until the last of the eight has.
     """
     x = columns.ravel()
-    for row in range(0, at.size, 8):
+    for row in range(0, BLOCK, 8):
         r0 = np.uint64(row)
         r1, r2, r3 = r0 + np.uint64(1), r0 + np.uint64(2), r0 + np.uint64(3)
         r4, r5, r6, r7 = r0 + np.uint64(4), r0 + np.uint64(5), r0 + np.uint64(6), r0 + np.uint64(7)
         a0, a1, a2, a3 = at[row], at[row + 1], at[row + 2], at[row + 3]
         a4, a5, a6, a7 = at[row + 4], at[row + 5], at[row + 6], at[row + 7]
         while True:
-            n0 = step(x, words, position_bits, r0, a0)
-            n1 = step(x, words, position_bits, r1, a1)
-            n2 = step(x, words, position_bits, r2, a2)
-            n3 = step(x, words, position_bits, r3, a3)
-            n4 = step(x, words, position_bits, r4, a4)
-            n5 = step(x, words, position_bits, r5, a5)
-            n6 = step(x, words, position_bits, r6, a6)
-            n7 = step(x, words, position_bits, r7, a7)
+            n0 = step(x, r0, BLOCK_BITS, words, position_bits, a0)
+            n1 = step(x, r1, BLOCK_BITS, words, position_bits, a1)
+            n2 = step(x, r2, BLOCK_BITS, words, position_bits, a2)
+            n3 = step(x, r3, BLOCK_BITS, words, position_bits, a3)
+            n4 = step(x, r4, BLOCK_BITS, words, position_bits, a4)
+            n5 = step(x, r5, BLOCK_BITS, words, position_bits, a5)
+            n6 = step(x, r6, BLOCK_BITS, words, position_bits, a6)
+            n7 = step(x, r7, BLOCK_BITS, words, position_bits, a7)
             moved = (n0 ^ a0) | (n1 ^ a1) | (n2 ^ a2) | (n3 ^ a3)
             moved |= (n4 ^ a4) | (n5 ^ a5) | (n6 ^ a6) | (n7 ^ a7)
             a0, a1, a2, a3, a4, a5, a6, a7 = n0, n1, n2, n3, n4, n5, n6, n7
@@ -164,15 +177,21 @@ def sum_values(
     tables: Tables,
     value: NDArray[np.float64],
     tree_column: NDArray[np.int32],
+    start: NDArray[np.float64],
+    divisor: float,
+    end: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
-    """Add to `total` the leaf values (by position) of every row, tree after tree."""
+    """Fill `total` with (start + leaf values, tree after tree) / divisor + end; values are by position."""
+    total[:] = start
     n_rows, n_values = bits.shape[0], value.shape[1]
-    columns = np.zeros((BLOCKS_AT_ONCE, tables.column_feature.size, BLOCK), np.int32)
+    blocks_at_once = max(1, READ_AT_ONCE // (tables.column_feature.size * BLOCK))
+    blocks_at_once = min(blocks_at_once, (n_rows + BLOCK - 1) // BLOCK)
+    columns = np.zeros((blocks_at_once, tables.column_feature.size, BLOCK), np.int32)
     exits_left, lowest = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.float64)
     at = np.empty(BLOCK, np.uint64)
-    for batch in range(0, n_rows, BLOCKS_AT_ONCE * BLOCK):
-        n_blocks = min(BLOCKS_AT_ONCE, (n_rows - batch + BLOCK - 1) // BLOCK)
+    for batch in range(0, n_rows, blocks_at_once * BLOCK):
+        n_blocks = min(blocks_at_once, (n_rows - batch + BLOCK - 1) // BLOCK)
         for b in range(n_blocks):
             load_columns(bits, batch + b * BLOCK, tables.column_feature, tables.column_missing_right, columns[b])
         for tree in range(tables.offset.size - 1):
@@ -208,6 +227,9 @@ def sum_values(
                     for row in range(in_block):
                         for c in range(n_values):
                             total[first + row, c] += leaf_value[at[row], c]
+    for row in range(n_rows):
+        for c in range(total.shape[1]):
+            total[row, c] = total[row, c] / divisor + end[c]
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""From rows to leaves, one row and one tree at a time: for a few rows, and for any forest whatever its shape."""
+"""From rows to leaves, one row and one tree at a time: for forests too large for the words of `_layout`."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def find_leaf(
 
 
 @compiled
-def sum_values_of_few(
+def sum_values_plainly(
     X: NDArray[np.float32],
     offset: NDArray[np.int64],
     feature: NDArray[np.int32],
@@ -36,9 +36,13 @@ def sum_values_of_few(
     missing_left: NDArray[np.bool_],
     value: NDArray[np.float64],
     tree_column: NDArray[np.int32],
+    start: NDArray[np.float64],
+    divisor: float,
+    end: NDArray[np.float64],
     total: NDArray[np.float64],
 ) -> None:
-    """Add to `total` the leaf values of every row, tree after tree."""
+    """Fill `total` with (start + leaf values, tree after tree) / divisor + end; values are by node."""
+    total[:] = start
     for n in range(X.shape[0]):
         row = X[n]
         for tree in range(offset.size - 1):
@@ -46,10 +50,12 @@ def sum_values_of_few(
             leaf = root + find_leaf(row, feature, threshold, left, right, missing_left, root)
             for c in range(value.shape[1]):
                 total[n, tree_column[tree] + c] += value[leaf, c]
+        for c in range(total.shape[1]):
+            total[n, c] = total[n, c] / divisor + end[c]
 
 
 @compiled
-def leaf_ids_of_few(
+def leaf_ids_plainly(
     X: NDArray[np.float32],
     offset: NDArray[np.int64],
     feature: NDArray[np.int32],
