@@ -225,7 +225,11 @@ class Forest:
 
     @cached_property
     def _tables(self) -> "Tables | None":
-        return _predict.walk_tables(self)
+        return _predict.walk_tables(self, missing=True)
+
+    @cached_property
+    def _tables_without_missing(self) -> "Tables | None":
+        return _predict.walk_tables(self, missing=False)
 
     @cached_property
     def _sum(self) -> _predict.Sum:

@@ -66,6 +66,7 @@ def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
             total,
         )
     else:
+        tables = tables_for(rows, forest)
         kernels.sum_values(rows.view(INT32), tables, value, forest.tree_column, start, divisor, end, total)
     return total
 
@@ -113,15 +114,20 @@ def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.
             leaf,
         )
     else:
-        kernels.leaf_ids(rows.view(INT32), tables, leaf)
+        kernels.leaf_ids(rows.view(INT32), tables_for(rows, forest), leaf)
     return leaf.T
 
 
-def walk_tables(forest: "Forest") -> kernels.Tables | None:
-    """Return the forest laid out for the walk over many rows; None if its numbers do not fit the layout's words."""
+def walk_tables(forest: "Forest", *, missing: bool) -> kernels.Tables | None:
+    """Return the forest laid out for the walk over many rows; None if its numbers do not fit the layout's words.
+
+    Tables for rows with missing values have two columns for a feature, if they go left at some splits and right at
+    others. Without them there is one, and more rows fit the cache.
+    """
     is_split = forest.feature >= 0
+    goes_right = ~forest.missing_left if missing else False
     # A leaf is a split that nothing passes on the right; it reads column 0, which must exist.
-    key = np.where(is_split, forest.feature.astype(np.int64) * 2 + ~forest.missing_left, 0)
+    key = np.where(is_split, forest.feature.astype(np.int64) * 2 + goes_right, 0)
     keys, column = np.unique(key, return_inverse=True)
     position_bits = int(np.diff(forest.offset).max()).bit_length()
     if position_bits + int(keys.size).bit_length() > 32:
@@ -138,6 +144,13 @@ def walk_tables(forest: "Forest") -> kernels.Tables | None:
     return kernels.Tables(
         forest.offset, (keys // 2).astype(np.int32), (keys % 2).astype(np.bool_), position_bits, *laid_out
     )
+
+
+def tables_for(rows: NDArray[np.float32], forest: "Forest") -> kernels.Tables:
+    """Return the smallest tables that serve these rows."""
+    tables = forest._tables if np.isnan(rows).any() else forest._tables_without_missing
+    assert tables is not None  # they are never larger than the tables with missing values
+    return tables
 
 
 def summation(forest: "Forest") -> Sum:

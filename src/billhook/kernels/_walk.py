@@ -34,13 +34,23 @@ def load_columns(
     missing_right: NDArray[np.bool_],
     columns: NDArray[np.int32],
 ) -> None:
-    """Turn up to BLOCK rows of float32 bits, from row `first` on, into columns of ordered integers."""
+    """Turn up to BLOCK rows of float32 bits, from row `first` on, into columns of ordered integers.
+
+    Columns are in the order of their features; of two for the same feature, the one with missing values on the left
+    comes first.
+    """
     n_rows = min(BLOCK, bits.shape[0] - first)
     for c in range(feature.size):
-        source = feature[c]
-        missing = MISSING_RIGHT if missing_right[c] else MISSING_LEFT
-        for row in range(n_rows):
-            columns[c, row] = order_bits(bits[first + row, source], missing)
+        if c > 0 and feature[c] == feature[c - 1]:
+            # The column before is the same but for its missing values, which go left.
+            for row in range(n_rows):
+                x = columns[c - 1, row]
+                columns[c, row] = MISSING_RIGHT if x == MISSING_LEFT else x
+        else:
+            source = feature[c]
+            missing = MISSING_RIGHT if missing_right[c] else MISSING_LEFT
+            for row in range(n_rows):
+                columns[c, row] = order_bits(bits[first + row, source], missing)
 
 
 @compiled
