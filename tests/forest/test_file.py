@@ -124,8 +124,17 @@ def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_pat
 
 
 def test_saving_to_a_folder_that_is_not_there_says_so(tmp_path, forest):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
         forest.save(tmp_path / "nowhere" / "m.bhk")
+    with pytest.raises(IsADirectoryError, match="this is a folder"):
+        forest.save(tmp_path)
+
+
+def test_saving_through_a_link_keeps_the_link(tmp_path, forest):
+    (tmp_path / "link.bhk").symlink_to(tmp_path / "m.bhk")
+    forest.save(tmp_path / "link.bhk")
+    assert (tmp_path / "link.bhk").is_symlink()
+    assert bh.load(tmp_path / "m.bhk") == forest
 
 
 def test_loading_what_is_not_there_says_so(tmp_path):

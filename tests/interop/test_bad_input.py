@@ -41,7 +41,7 @@ def test_an_estimator_must_be_fitted(model):
         (make_pipeline(StandardScaler(), RandomForestClassifier()), r"Pipeline.*model\[-1\]"),
         (object(), "builtins.object; it reads fitted tree ensembles of sklearn"),
         (None, "NoneType"),
-        ("model.bhk", "builtins.str"),
+        ("model.bhk", "builtins.str.*billhook.load"),
     ],
 )
 def test_what_is_no_tree_ensemble_is_named_and_refused(model, message):

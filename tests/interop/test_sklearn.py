@@ -222,6 +222,15 @@ def test_feature_names_are_kept_and_checked():
     )
 
 
+def test_columns_that_may_hold_pandas_na_are_read_as_missing():
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    frame = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1)
+    model = RandomForestClassifier(5, random_state=0).fit(frame, y)
+    nullable = frame.astype("Float64")
+    assert nullable.isna().any(axis=None)
+    np.testing.assert_array_equal(bh.as_forest(model).predict_proba(nullable), model.predict_proba(frame))
+
+
 def test_categorical_columns_that_no_split_uses_do_no_harm():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(

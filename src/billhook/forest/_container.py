@@ -11,6 +11,7 @@ The file's length is known before anything is read, and every length in the head
 memory is taken.
 """
 
+import errno
 import json
 import math
 import os
@@ -64,7 +65,11 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
         },
         allow_nan=False,
     ).encode()
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -42,7 +42,9 @@ def _as_float32(X: Any) -> NDArray[np.float32]:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             # From float64 beyond float32 to infinity: on the same side of every threshold.
-            return np.ascontiguousarray(array, dtype=np.float32)
+            if array.dtype.kind == "O" and type(X).__module__.partition(".")[0] == "pandas":
+                array = X.to_numpy(np.float32, na_value=np.nan)  # columns that may hold pandas.NA
+            return np.asarray(array, dtype=np.float32, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"X holds something that is not a number ({error}); encode text columns, and mark missing values with NaN"

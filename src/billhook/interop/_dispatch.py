@@ -1,4 +1,5 @@
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 from billhook.forest import Forest
@@ -41,9 +42,10 @@ def as_forest(model: Any) -> Forest:
         if reader is not None:
             forest: Forest = import_module(reader).read(model)
             return forest
+    hint = "; a model file is read with billhook.load" if isinstance(model, str | PathLike) else ""
     raise TypeError(
-        f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; "
-        f"it reads fitted tree ensembles of {', '.join(READERS)}"
+        f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; it reads fitted tree "
+        f"ensembles of {', '.join(READERS)}, such as RandomForestClassifier or HistGradientBoostingRegressor{hint}"
     )
 
 
