@@ -35,21 +35,7 @@ def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
     value, start, divisor, end = forest._sum
     total = np.empty((rows.shape[0], start.size))
     if tables is None:
-        kernels.sum_values_plainly(
-            rows,
-            forest.offset,
-            forest.feature,
-            forest.threshold,
-            forest.left,
-            forest.right,
-            forest.missing_left,
-            value,
-            forest.tree_column,
-            start,
-            divisor,
-            end,
-            total,
-        )
+        kernels.sum_values_plainly(rows, *_structure(forest), value, forest.tree_column, start, divisor, end, total)
     elif rows.shape[0] < FEW_ROWS:
         kernels.sum_values_of_few(
             rows.view(INT32),
@@ -103,16 +89,7 @@ def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.
     leaf: NDArray[Any] = np.empty((forest.n_trees, rows.shape[0]), dtype)
     tables = forest._tables
     if tables is None:
-        kernels.leaf_ids_plainly(
-            rows,
-            forest.offset,
-            forest.feature,
-            forest.threshold,
-            forest.left,
-            forest.right,
-            forest.missing_left,
-            leaf,
-        )
+        kernels.leaf_ids_plainly(rows, *_structure(forest), leaf)
     else:
         kernels.leaf_ids(rows.view(INT32), tables_for(rows, forest), leaf)
     return leaf.T
@@ -166,6 +143,19 @@ def summation(forest: "Forest") -> Sum:
     if forest._tables is not None:
         value = value[forest._tables.node_at + np.repeat(forest.offset[:-1], n_nodes)]
     return Sum(value, start, divisor, end)
+
+
+def _structure(
+    forest: "Forest",
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.float32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.bool_],
+]:
+    return forest.offset, forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
 
 
 def _ordered_integers(threshold: NDArray[np.float32]) -> NDArray[np.int32]:

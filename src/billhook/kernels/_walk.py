@@ -151,22 +151,43 @@ class Tables(NamedTuple):
     goes_deeper: NDArray[np.bool_]
 
 
+TreeParts = tuple[
+    NDArray[np.int64],
+    int,
+    np.int32,
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.uint64],
+    NDArray[np.int32],
+    np.bool_,
+]
+
+
+@compiled
+def parts_of(tables: Tables, tree: int) -> TreeParts:
+    """Return what `find_leaves` needs of one tree: taken out of the tables once for many blocks."""
+    return (
+        tables.words[tables.offset[tree] : tables.offset[tree + 1]],
+        tables.position_bits,
+        tables.crown_size[tree],
+        tables.crown_column[tree],
+        tables.crown_threshold[tree],
+        tables.crown_keeps[tree],
+        tables.exits[tree],
+        tables.goes_deeper[tree],
+    )
+
+
 @compiled
 def find_leaves(
     columns: NDArray[np.int32],
-    words: NDArray[np.int64],
-    position_bits: int,
-    crown_size: int,
-    crown_column: NDArray[np.int32],
-    crown_threshold: NDArray[np.int32],
-    crown_keeps: NDArray[np.uint64],
-    exits: NDArray[np.int32],
-    goes_deeper: bool,
+    parts: TreeParts,
     exits_left: NDArray[np.uint64],
     lowest: NDArray[np.float64],
     at: NDArray[np.uint64],
 ) -> None:
-    """Find the position of each row's leaf, for one block of rows and one tree."""
+    """Find the position of each row's leaf, for one block of rows and one tree; the last three are work space."""
+    words, position_bits, crown_size, crown_column, crown_threshold, crown_keeps, exits, goes_deeper = parts
     exits_left[:] = ~np.uint64(0)
     for k in range(0, crown_size, 4):
         strike_out(exits_left, columns, crown_column, crown_threshold, crown_keeps, k)
@@ -205,24 +226,11 @@ def sum_values(
         for b in range(n_blocks):
             load_columns(bits, batch + b * BLOCK, tables.column_feature, tables.column_missing_right, columns[b])
         for tree in range(tables.offset.size - 1):
-            words = tables.words[tables.offset[tree] : tables.offset[tree + 1]]
+            parts = parts_of(tables, tree)
             leaf_value = value[tables.offset[tree] : tables.offset[tree + 1]]
             to = tree_column[tree]
             for b in range(n_blocks):
-                find_leaves(
-                    columns[b],
-                    words,
-                    tables.position_bits,
-                    tables.crown_size[tree],
-                    tables.crown_column[tree],
-                    tables.crown_threshold[tree],
-                    tables.crown_keeps[tree],
-                    tables.exits[tree],
-                    tables.goes_deeper[tree],
-                    exits_left,
-                    lowest,
-                    at,
-                )
+                find_leaves(columns[b], parts, exits_left, lowest, at)
                 first = batch + b * BLOCK
                 in_block = min(BLOCK, n_rows - first)
                 # The number of values as a constant lets the compiler unroll.
@@ -252,21 +260,7 @@ def leaf_ids(bits: NDArray[np.int32], tables: Tables, leaf: NDArray[np.uint16]) 
     for first in range(0, n_rows, BLOCK):
         load_columns(bits, first, tables.column_feature, tables.column_missing_right, columns)
         for tree in range(tables.offset.size - 1):
-            words = tables.words[tables.offset[tree] : tables.offset[tree + 1]]
-            find_leaves(
-                columns,
-                words,
-                tables.position_bits,
-                tables.crown_size[tree],
-                tables.crown_column[tree],
-                tables.crown_threshold[tree],
-                tables.crown_keeps[tree],
-                tables.exits[tree],
-                tables.goes_deeper[tree],
-                exits_left,
-                lowest,
-                at,
-            )
+            find_leaves(columns, parts_of(tables, tree), exits_left, lowest, at)
             node_at = tables.node_at[tables.offset[tree] : tables.offset[tree + 1]]
             for row in range(min(BLOCK, n_rows - first)):
                 leaf[tree, first + row] = node_at[at[row]]
