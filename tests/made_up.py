@@ -53,6 +53,7 @@ def random_forest(
         **{name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]},
         offset=np.cumsum([0] + [tree["left"].size for tree in trees]),
         tree_weight=tree_weight[weights],
+        averages=weights == "equal",
         tree_column=(np.arange(n_trees) % n_classes if per_class else np.zeros(n_trees)).astype(np.int32),
         base=rng.normal(size=n_classes),
         link="identity" if n_classes == 1 or not per_class else "softmax",

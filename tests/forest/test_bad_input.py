@@ -39,7 +39,7 @@ def test_no_tree_has_fewer_leaves_than_one(forest, n):
         forest.truncate(max_leaves=n)
 
 
-@pytest.mark.parametrize("n", [2.5, "8", None])
+@pytest.mark.parametrize("n", [2.5, "8", None, True])
 def test_max_leaves_is_a_whole_number(forest, n):
     with pytest.raises(TypeError, match="max_leaves must be a whole number"):
         forest.truncate(max_leaves=n)
@@ -76,6 +76,8 @@ def test_sizes_that_mean_nothing_are_refused(forest):
         forest.size("flash")
     with pytest.raises(ValueError, match="at least 1, not 0"):
         forest.size(bytes_per_node=0)
+    with pytest.raises(TypeError, match=r"whole number, not 2\.5"):
+        forest.size(bytes_per_node=2.5)
 
 
 def test_regression_has_no_probabilities():

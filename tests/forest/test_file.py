@@ -149,7 +149,8 @@ def test_loading_what_is_not_there_says_so(tmp_path):
         (b"PK\x03\x04" + bytes(100), "not a Billhook model file"),
         (b"BILLHOOK", "not a Billhook model file"),
         (struct.pack("<8sIII", b"BILLHOOK", 2, 0, 0), "format version 2; this Billhook reads version 1"),
-        (struct.pack("<8sIII", b"BILLHOOK", 1, 2**32 - 1, 0), "ends within its header"),
+        (struct.pack("<8sIII", b"BILLHOOK", 1, 2**32 - 1, 0), "a header of 4,294,967,295 bytes"),
+        (struct.pack("<8sIII", b"BILLHOOK", 1, 1000, 0), "ends within its header"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, 0) + b"{}", "checksum"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"{}")) + b"{}", "lacks kind"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"[}")) + b"[}", "not JSON"),
@@ -160,6 +161,57 @@ def test_what_is_no_model_file_is_refused_with_the_reason_and_the_path(tmp_path,
     path.write_bytes(data)
     with pytest.raises(bh.ModelFileError, match=rf"odd\.bhk: .*{message}"):
         bh.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "new"),
+    [
+        ("offset", np.array([0, 2**63 - 1, -2, 49])),  # whose differences overflow to something harmless
+        ("offset", np.array([0, -1, 8, 49])),
+        ("tree_column", np.array([2**31 - 1, 0, 0], np.int32)),
+        ("left", np.full(49, 2**31 - 1, np.int32)),
+    ],
+)
+def test_numbers_that_overflow_are_refused(tmp_path, forest, name, new):
+    header, body = taken_apart(bytes_of(forest, tmp_path / "m.bhk"))
+    arrays, position = [], 0
+    for entry in header["arrays"]:
+        n_bytes = int(np.prod(entry["shape"])) * np.dtype(entry["dtype"]).itemsize
+        if entry["name"] == name:
+            assert (list(new.shape), new.dtype.str) == (entry["shape"], entry["dtype"])
+        arrays.append(new.tobytes() if entry["name"] == name else body[position : position + n_bytes])
+        position += n_bytes
+    (tmp_path / "m.bhk").write_bytes(put_together(header, b"".join(arrays)))
+    with pytest.raises(bh.ModelFileError, match=r"offset|tree_column|children|a leaf"):
+        bh.load(tmp_path / "m.bhk")
+
+
+def test_one_long_label_among_many_takes_no_memory(tmp_path, forest):
+    header, body = taken_apart(bytes_of(forest, tmp_path / "m.bhk"))
+    header["meta"]["classes"] = {"dtype": "<U5", "labels": ["x" * 200_000] + [str(n) for n in range(1500)]}
+    (tmp_path / "m.bhk").write_bytes(put_together(header, body))
+    tracemalloc.start()
+    try:
+        with pytest.raises(bh.ModelFileError, match="too long for so many"):
+            bh.load(tmp_path / "m.bhk")
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_has_its_limit(tmp_path, forest):
+    (tmp_path / "m.bhk").write_bytes(struct.pack("<8sIII", b"BILLHOOK", 1, 2**24 + 1, 0) + bytes(2**24 + 1))
+    with pytest.raises(bh.ModelFileError, match="the most is 16,777,216"):
+        bh.load(tmp_path / "m.bhk")
+    names = ("n" * 2**23, "m" * 2**23, "c", "d")
+    with pytest.raises(ValueError, match="a file has room for"):
+        bh.Forest(**{**forest.__getstate__(), "feature_names": names}).save(tmp_path / "new.bhk")
+    assert os.listdir(tmp_path) == ["m.bhk"]
+
+
+def test_a_name_as_long_as_the_system_allows_can_be_saved_to(tmp_path, forest):
+    forest.save(tmp_path / ("x" * 255))
+    assert bh.load(tmp_path / ("x" * 255)) == forest
 
 
 def test_deeply_nested_json_is_refused(tmp_path):

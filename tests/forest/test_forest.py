@@ -1,10 +1,10 @@
+import copy
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import billhook as bh
 from made_up import random_forest
 
 
@@ -96,6 +96,13 @@ def test_a_pickled_forest_is_the_same_and_carries_no_tables(forest):
         ({"classes": None}, "classes must be given"),
         ({"classes": np.array([1, 1, 2])}, "different labels"),
         ({"classes": np.array([1, 2])}, "do not fit 2 classes"),
+        ({"classes": np.array([1.0, np.inf, 2.0])}, "finite"),
+        ({"classes": np.array(["x" * 6_000_000, "y", "z"])}, "too long for so many"),
+        ({"task": []}, "task must be a string, not a list"),
+        ({"averages": 1}, "averages must be True or False"),
+        ({"ties": "last"}, "'last' with a logistic link"),
+        ({"rounding": "up"}, "'nearest' or 'down', not 'up'"),
+        ({"offset": np.array([0, 2**63 - 1, -2, 159])}, "offset must rise"),
         ({"n_features": 0}, "n_features"),
         ({"feature_names": ("a", "b")}, "feature_names must be 3 strings"),
         ({"tree_column": np.array([0, 0, 1], np.int32)}, "tree_column"),
@@ -124,7 +131,7 @@ def test_arrays_that_are_no_forest_are_refused(forest, change, message):
         ("growth_rank", 0, 50, "growth_rank"),
         ("feature", 0, 3, "feature must lie between 0 and 2"),
         ("threshold", 0, np.nan, "threshold holds NaN"),
-        ("n_rows", 0, -1, "must not be negative"),
+        ("n_rows", 0, -1, "n_rows must not be negative"),
     ],
 )
 def test_children_that_form_no_trees_are_refused(forest, name, node, new, message):
@@ -134,5 +141,24 @@ def test_children_that_form_no_trees_are_refused(forest, name, node, new, messag
         replace(forest, **{name: array})
 
 
-def test_the_public_surface_is_what_is_listed():
-    assert all(hasattr(bh, name) for name in bh.__all__)
+@pytest.mark.parametrize("remade", [lambda forest: pickle.loads(pickle.dumps(forest)), copy.deepcopy, copy.copy])
+def test_a_copy_is_as_frozen_as_the_original(forest, remade):
+    other = remade(forest)
+    assert other == forest
+    assert not any(a.flags.writeable for a in vars(other).values() if isinstance(a, np.ndarray))
+
+
+def test_whoever_made_the_arrays_cannot_change_the_forest(forest):
+    value = forest.value.copy()
+    value.flags.writeable = False
+    other = forest.with_values(value)
+    value.flags.writeable = True
+    value[:] = 99
+    assert other == forest
+
+
+def test_fields_are_kept_in_one_form(forest):
+    same = replace(forest, n_features=np.int64(3), classes=[0, 10, 20], feature_names=["a", "b", "c"])
+    assert same.feature_names == ("a", "b", "c")
+    assert type(same.n_features) is int
+    assert replace(same, feature_names=None) == forest

@@ -1,3 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +10,7 @@ import naive
 from made_up import forests, random_forest, tricky_rows
 
 
-@given(forests(), st.sampled_from([0, 1, 15, 16, 130]), st.integers(0, 2**32))
+@given(forests(), st.sampled_from([0, 1, 63, 64, 300]), st.integers(0, 2**32))
 def test_every_row_falls_into_the_leaf_it_is_walked_to(forest, n_rows, seed):
     X = tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features)
     leaf = forest.apply(X)
@@ -16,7 +19,7 @@ def test_every_row_falls_into_the_leaf_it_is_walked_to(forest, n_rows, seed):
     np.testing.assert_array_equal(leaf, naive.apply(forest, X).reshape(leaf.shape))
 
 
-@given(forests(), st.sampled_from([1, 40]), st.integers(0, 2**32))
+@given(forests(), st.sampled_from([1, 70]), st.integers(0, 2**32))
 def test_raw_scores_are_base_plus_weighted_leaf_values(forest, n_rows, seed):
     X = tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features)
     raw = forest.decision_function(X).reshape(n_rows, -1)
@@ -32,7 +35,7 @@ def test_one_row_alone_scores_the_same_to_the_last_bit_as_among_many(forest, see
     np.testing.assert_array_equal(together, alone)
 
 
-@pytest.mark.parametrize("n_rows", [1, 1023, 1024, 1025, 3000])
+@pytest.mark.parametrize("n_rows", [1, 64, 255, 256, 257, 3000])
 def test_batches_of_any_length_are_seamless(n_rows):
     rng = np.random.default_rng(0)
     forest = random_forest(rng, sizes=(3, 70, 300), n_features=4)
@@ -43,10 +46,11 @@ def test_batches_of_any_length_are_seamless(n_rows):
 def test_a_tree_of_more_than_65536_nodes_has_32_bit_leaf_numbers():
     rng = np.random.default_rng(0)
     forest = random_forest(rng, sizes=(40_000,), thresholds=rng.normal(size=1000), n_classes=2)
-    X = rng.normal(size=(40, 3)).astype(np.float32)
+    X = rng.normal(size=(70, 3)).astype(np.float32)
     leaf = forest.apply(X)
     assert leaf.dtype == np.uint32
     np.testing.assert_array_equal(leaf, naive.apply(forest, X))
+    np.testing.assert_array_equal(forest.apply(X[:2]), leaf[:2])
 
 
 @pytest.mark.parametrize("n_rows", [3, 20])
@@ -74,7 +78,7 @@ def test_probabilities_of_a_softmax_forest_do_not_overflow():
 def test_rows_are_read_from_whatever_numpy_can_read():
     rng = np.random.default_rng(0)
     forest = random_forest(rng, sizes=(5, 70))
-    X = rng.integers(-3, 3, (20, 3))
+    X = rng.integers(-3, 3, (80, 3))
     expected = forest.predict_proba(X.astype(np.float32))
     for same in (X, X.tolist(), X.astype(np.float64), np.asfortranarray(X), X.astype(object), X.astype(np.int8)):
         np.testing.assert_array_equal(forest.predict_proba(same), expected)
@@ -94,3 +98,26 @@ def test_predicting_does_not_change_the_rows():
     forest.predict(X)
     forest.apply(X)
     np.testing.assert_array_equal(X, before)
+
+
+def test_threads_may_share_a_forest():
+    rng = np.random.default_rng(0)
+    X = tricky_rows(rng, 500, 3)
+    for _ in range(5):
+        forest = random_forest(rng, sizes=(5, 70, 200))  # new: its tables are made by whoever comes first
+        expected = naive.apply(forest, X[:50])
+        with ThreadPoolExecutor(4) as threads:
+            for leaf in threads.map(forest.apply, [X] * 8):
+                np.testing.assert_array_equal(leaf[:50], expected)
+
+
+def test_rows_are_rounded_down_where_the_source_compared_float64():
+    below = np.nextafter(np.float32(0.1), np.float32(0))  # the float32 nearest to 0.1 is above it, this one below
+    forest = random_forest(np.random.default_rng(0), sizes=(1,), n_features=1, thresholds=[below])
+    X = np.array([[0.1], [np.nan], [np.inf], [-np.inf], [1e300], [-1e300]])
+    down = replace(forest, rounding="down")
+    assert forest.apply(X)[0, 0] == forest.right[0]
+    assert down.apply(X)[0, 0] == forest.left[0]
+    np.testing.assert_array_equal(down.apply(X)[1:], forest.apply(X)[1:])
+    exact = X[:4].astype(np.float32)
+    np.testing.assert_array_equal(down.apply(exact), forest.apply(exact))

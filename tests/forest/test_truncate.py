@@ -104,9 +104,10 @@ def test_rows_stop_where_the_truncated_tree_ends(forest, n, seed):
 
 def test_one_leaf_is_the_root():
     X, y = make_classification(200, random_state=0)
-    forest = bh.as_forest(RandomForestClassifier(5, random_state=0).fit(X, y)).truncate(max_leaves=1)
-    assert forest.n_nodes == forest.n_trees == 5
-    assert (forest.value == bh.as_forest(RandomForestClassifier(5, random_state=0).fit(X, y)).value[0]).any()
+    forest = bh.as_forest(RandomForestClassifier(5, random_state=0).fit(X, y))
+    roots = forest.truncate(max_leaves=1)
+    assert roots.n_nodes == roots.n_trees == 5
+    np.testing.assert_array_equal(roots.value, forest.value[forest.offset[:-1]])
 
 
 def test_a_forest_with_few_leaves_is_returned_as_it_is():
@@ -133,6 +134,17 @@ def test_a_mean_stays_a_mean_and_a_sum_a_sum():
     assert total.select([0, 2]).tree_weight.tolist() == [1.0, 1.0]
     weighted = mean.with_weights([0.1, 0.2, 0.3, 0.4]).select([0, 2])
     np.testing.assert_allclose(weighted.tree_weight, [0.25, 0.75])
+
+
+def test_one_boosted_tree_is_a_sum_too():
+    one = random_forest(np.random.default_rng(0), sizes=(3,), weights="sum")
+    assert one.select([0, 0]).tree_weight.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64])
+def test_indices_may_be_of_any_integer_type(dtype):
+    forest = random_forest(np.random.default_rng(0), sizes=[1] * 300)
+    assert forest.select(np.array([3, 100], dtype)) == forest.select([3, 100])
 
 
 def test_selecting_all_trees_changes_nothing():

@@ -2,9 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -16,12 +18,22 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import billhook as bh
 from billhook.interop.sklearn._tree import HIST_NODE_FIELDS, NODE_FIELDS, checked_nodes
 
 X, y = load_iris(return_X_y=True)
+
+
+class HardForest(RandomForestClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X).round()
+
+
+class HardTree(DecisionTreeClassifier):
+    def predict_proba(self, X):
+        return super().predict_proba(X).round()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +51,7 @@ def test_an_estimator_must_be_fitted(model):
         (VotingClassifier([("a", RandomForestClassifier())]), "VotingClassifier; supported are"),
         (RandomForestClassifier, "not the class RandomForestClassifier"),
         (make_pipeline(StandardScaler(), RandomForestClassifier()), r"Pipeline.*model\[-1\]"),
-        (object(), "builtins.object; it reads fitted tree ensembles of sklearn"),
+        (object(), r"builtins.object; supported are, fitted, .*RandomForest\*"),
         (None, "NoneType"),
         ("model.bhk", "builtins.str.*billhook.load"),
     ],
@@ -56,8 +68,12 @@ def test_a_search_is_sent_to_its_best_estimator():
 
 
 def test_ensembles_of_other_things_than_trees_are_refused():
-    with pytest.raises(TypeError, match="BaggingClassifier over decision trees, not over LogisticRegression"):
+    with pytest.raises(TypeError, match="BaggingClassifier over decision trees of its own task, not over Logistic"):
         bh.as_forest(BaggingClassifier(LogisticRegression(max_iter=1000), n_estimators=2).fit(X, y))
+    with pytest.raises(TypeError, match="not over DecisionTreeClassifier"):
+        bh.as_forest(BaggingRegressor(DecisionTreeClassifier(), n_estimators=2).fit(X, y))
+    with pytest.raises(TypeError, match="not over DecisionTreeRegressor"):
+        bh.as_forest(BaggingClassifier(DecisionTreeRegressor(), n_estimators=2).fit(X, y))
     with pytest.raises(TypeError, match="not over RandomForestClassifier"):
         bh.as_forest(AdaBoostClassifier(RandomForestClassifier(2), n_estimators=2).fit(X, y))
 
@@ -70,6 +86,33 @@ def test_several_outputs_are_refused():
 def test_boosting_from_another_model_is_refused():
     model = GradientBoostingClassifier(n_estimators=2, init=LogisticRegression(max_iter=1000)).fit(X, y)
     with pytest.raises(TypeError, match="starts from a LogisticRegression; fit it with init=None"):
+        bh.as_forest(model)
+
+
+def test_boosting_from_chance_is_refused():
+    model = GradientBoostingClassifier(n_estimators=2, init=DummyClassifier(strategy="stratified")).fit(X, y)
+    with pytest.raises(TypeError, match="starts from a DummyClassifier"):
+        bh.as_forest(model)
+
+
+def test_a_subclass_with_predictions_of_its_own_is_refused():
+    with pytest.raises(TypeError, match="HardForest: it is a RandomForestClassifier with a predict_proba of its own"):
+        bh.as_forest(HardForest(3).fit(X, y))
+    with pytest.raises(TypeError, match="HardTree: it is a DecisionTreeClassifier with a predict_proba of its own"):
+        bh.as_forest(BaggingClassifier(HardTree(), n_estimators=2).fit(X, y))
+
+
+def test_a_loss_given_as_an_object_is_refused():
+    model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    model.loss = type(model._loss)(n_classes=3)
+    with pytest.raises(TypeError, match="losses given by name"):
+        bh.as_forest(model)
+
+
+def test_thresholds_beyond_float32_are_refused():
+    far = np.concatenate([np.linspace(1e39, 1e40, 50), np.linspace(1e50, 1e51, 50)]).reshape(-1, 1)
+    model = HistGradientBoostingClassifier(max_iter=2).fit(far, np.arange(100) // 50)
+    with pytest.raises(ValueError, match=r"beyond float32 .* scale the features"):
         bh.as_forest(model)
 
 
@@ -88,9 +131,9 @@ def test_a_categorical_split_names_its_feature():
 
 
 def test_one_class_is_not_enough_to_boost():
-    model = AdaBoostClassifier(n_estimators=2).fit(X[:20], np.zeros(20))
-    with pytest.raises(ValueError, match="needs two or more"):
-        bh.as_forest(model)
+    for model in (AdaBoostClassifier(n_estimators=2), HistGradientBoostingClassifier(max_iter=2)):
+        with pytest.raises(ValueError, match="needs two or more"):
+            bh.as_forest(model.fit(X[:20], np.zeros(20)))
 
 
 def test_a_forest_may_know_one_class_only():

@@ -1,12 +1,16 @@
 """A Forest answers as the scikit-learn estimator it was read from."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -18,6 +22,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
+from billhook import kernels
 from ensembles import CLASSIFIERS, REGRESSORS
 
 PAPERS_TABLES = [
@@ -76,7 +81,7 @@ def assert_same_leaves(model, forest, X):
 def test_classifiers(kind, table):
     X, y = TABLES[table](return_X_y=True)
     X = X.astype(np.float32)
-    model = CLASSIFIERS[kind].fit(X[::2], y[::2])
+    model = clone(CLASSIFIERS[kind]).fit(X[::2], y[::2])
     forest = bh.as_forest(model)
     assert_same_answers(model, forest, X)
     assert_same_answers(model, forest, X[:5])
@@ -88,10 +93,12 @@ def test_classifiers(kind, table):
 def test_regressors(kind):
     X, y = load_diabetes(return_X_y=True)
     X = X.astype(np.float32)
-    model = REGRESSORS[kind].fit(X[::2], y[::2])
+    model = clone(REGRESSORS[kind]).fit(X[::2], y[::2])
     forest = bh.as_forest(model)
     assert_same_answers(model, forest, X)
     assert forest.predict(X).shape == (len(X),)
+    if not isinstance(model, HistGradientBoostingRegressor):
+        assert_same_leaves(model, forest, X)
 
 
 @pytest.mark.parametrize("kind", ["gradient boosting", "gradient boosting from zero", "histogram boosting"])
@@ -99,8 +106,50 @@ def test_regressors(kind):
 def test_raw_scores_of_boosting_are_its_decision_function(kind, table):
     X, y = TABLES[table](return_X_y=True)
     X = X.astype(np.float32)
-    model = CLASSIFIERS[kind].fit(X[::2], y[::2])
+    model = clone(CLASSIFIERS[kind]).fit(X[::2], y[::2])
     np.testing.assert_array_equal(bh.as_forest(model).decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_a_tie_of_gradient_boosting_goes_where_it_goes_in_scikit_learn(loss):
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 10)
+    y = (X[:, 0] != X[:, 1]).astype(int)  # stumps cannot tell: every raw score is 0
+    model = GradientBoostingClassifier(loss=loss, max_depth=1, n_estimators=3, random_state=0).fit(X, y)
+    forest = bh.as_forest(model)
+    assert (forest.decision_function(X) == 0.0).all()
+    np.testing.assert_array_equal(forest.predict(X), model.predict(X))
+    np.testing.assert_array_equal(bh.to_estimator(forest).predict(X), forest.predict(X))
+
+
+@pytest.mark.parametrize("strategy", ["prior", "most_frequent", "uniform", "constant"])
+@pytest.mark.parametrize("table", ["two classes", "three classes"])
+def test_gradient_boosting_may_start_from_any_constant(strategy, table):
+    X, y = TABLES[table](return_X_y=True)
+    start = DummyClassifier(strategy=strategy, constant=1 if strategy == "constant" else None)
+    model = GradientBoostingClassifier(init=start, n_estimators=3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(bh.as_forest(model).decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_diabetes, load_wine])
+def test_histogram_boosting_on_float64_rows(load):
+    """Its thresholds are often values of the data that float32 does not have."""
+    X, y = load(return_X_y=True)
+    X = X.round(2)
+    model = (HistGradientBoostingRegressor if load is load_diabetes else HistGradientBoostingClassifier)(max_iter=30)
+    model.fit(X, y)
+    forest = bh.as_forest(model)
+    np.testing.assert_array_equal(forest.predict(X), model.predict(X))
+    if load is not load_diabetes:
+        np.testing.assert_allclose(forest.predict_proba(X), model.predict_proba(X), rtol=0, atol=1e-14)
+
+
+def test_thresholds_that_float32_cannot_tell_apart_are_warned_of():
+    rng = np.random.default_rng(0)
+    X = 1.7e9 + rng.integers(0, 1000, (500, 1)).astype(float)  # seconds; float32 has one number for each 128
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, np.sin(X[:, 0]))
+    with pytest.warns(UserWarning, match="are the same as another in float32") as caught:
+        bh.as_forest(model)
+    assert caught[0].filename == __file__
 
 
 def test_the_exponential_loss_is_read_as_twice_the_scores():
@@ -127,7 +176,7 @@ def test_the_exponential_loss_is_read_as_twice_the_scores():
 )
 def test_labels_of_any_kind(kind, labels):
     X, y = load_iris(return_X_y=True)
-    model = CLASSIFIERS[kind].fit(X.astype(np.float32), labels[y])
+    model = clone(CLASSIFIERS[kind]).fit(X.astype(np.float32), labels[y])
     forest = bh.as_forest(model)
     assert_same_answers(model, forest, X.astype(np.float32))
     assert forest.classes.tolist() == model.classes_.tolist()
@@ -154,7 +203,7 @@ def test_any_rows_fall_into_the_same_leaves(seed, kind, missing, scale, n_classe
     X = (rng.integers(-4, 5, (60, 4)) * scale).astype(np.float32)
     X[rng.random(X.shape) < missing] = np.nan
     y = rng.integers(n_classes, size=60)
-    model = CLASSIFIERS[kind].fit(X, y)
+    model = clone(CLASSIFIERS[kind]).fit(X, y)
     forest = bh.as_forest(model)
     assert_same_answers(model, forest, X)
     thresholds = np.concatenate([tree.threshold[tree.feature >= 0] for tree, _ in trees_of(model)] + [[0.0]])
@@ -178,7 +227,7 @@ def test_histogram_boosting_reads_missing_and_infinite_values(kind, missing):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4)).astype(np.float32)
     X[rng.random(X.shape) < missing] = np.nan
-    model = REGRESSORS[kind].fit(X, np.abs(np.nan_to_num(X[:, 0])) + rng.random(500))
+    model = clone(REGRESSORS[kind]).fit(X, np.abs(np.nan_to_num(X[:, 0])) + rng.random(500))
     X[:40] = rng.choice(np.array([np.nan, np.inf, -np.inf, 0, 1e-45, 3.4e38], np.float32), (40, 4))
     np.testing.assert_array_equal(bh.as_forest(model).predict(X), model.predict(X))
 
@@ -198,7 +247,7 @@ def test_the_papers_data_sets(load_table, name):
     rows = rng.permutation(len(X))[:6000]
     X, y = X[rows], y[rows]
     for kind in ("random forest", "random forest, best-first", "extra trees, bootstrap", "histogram boosting"):
-        model = CLASSIFIERS[kind].fit(X[:3000], y[:3000])
+        model = clone(CLASSIFIERS[kind]).fit(X[:3000], y[:3000])
         forest = bh.as_forest(model)
         assert_same_answers(model, forest, X)
         if kind != "histogram boosting":
@@ -255,6 +304,43 @@ def test_reading_does_not_change_the_estimator():
     for (tree, _), (value, threshold) in zip(trees_of(model), before, strict=True):
         np.testing.assert_array_equal(tree.value, value)
         np.testing.assert_array_equal(tree.threshold, threshold)
+
+
+def test_read_only_rows_and_a_copied_forest_need_no_other_code():
+    X, y = load_iris(return_X_y=True)
+    forest = bh.as_forest(RandomForestClassifier(5, random_state=0).fit(X, y))
+    kernel = kernels.sum_values_of_few
+    X = X.astype(np.float32)
+    forest.predict(X[:3])
+    before = len(kernel.signatures)
+    X.flags.writeable = False
+    pickle.loads(pickle.dumps(forest)).predict(X[:3])
+    assert len(kernel.signatures) == before
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+def test_tables_of_other_libraries_are_checked_for_the_order_of_their_columns(kind):
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    forest = bh.as_forest(RandomForestClassifier(5, random_state=0).fit(frame, y))
+    backwards = frame[frame.columns[::-1]]
+    if kind == "pyarrow":
+        backwards = pyarrow.Table.from_pandas(backwards)
+    with pytest.raises(ValueError, match="in another order"):
+        forest.predict(backwards)
+
+
+def test_the_column_that_is_no_number_is_named():
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    forest = bh.as_forest(RandomForestClassifier(5, random_state=0).fit(frame, y))
+    with pytest.raises(ValueError, match=r"not a number in column 'petal width \(cm\)' .*'wide'"):
+        forest.predict(frame.assign(**{"petal width (cm)": "wide"}))
+
+
+def test_negative_sample_weights_are_read():
+    X, y = load_iris(return_X_y=True)
+    weight = np.where(np.arange(150) % 7 == 0, -0.1, 1.0)
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y, sample_weight=weight)
+    assert_same_answers(model, bh.as_forest(model), X)
 
 
 def test_a_subclass_is_read_as_what_it_is():

@@ -1,7 +1,7 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.inspection import permutation_importance
@@ -17,7 +17,7 @@ MODELS = {f"{kind}, classes": model for kind, model in CLASSIFIERS.items()} | {
 
 @pytest.fixture(scope="module", params=MODELS)
 def fitted(request):
-    model = MODELS[request.param]
+    model = clone(MODELS[request.param])
     X, y = load_iris(return_X_y=True) if is_classifier(model) else load_diabetes(return_X_y=True)
     return model.fit(X.astype(np.float32), y), X.astype(np.float32)
 
@@ -127,7 +127,7 @@ def test_shap_explains_the_estimator():
 def test_boosted_classes_may_have_lost_different_numbers_of_trees(lost):
     X, y = load_iris(return_X_y=True)
     for kind in ("gradient boosting", "histogram boosting"):
-        forest = bh.as_forest(CLASSIFIERS[kind].fit(X.astype(np.float32), y))
+        forest = bh.as_forest(clone(CLASSIFIERS[kind]).fit(X.astype(np.float32), y))
         some = forest.select([tree for tree in range(forest.n_trees) if tree not in lost])
         assert_same_predictions(bh.to_estimator(some), some, X.astype(np.float32))
         only = forest.select([1])  # nothing is left of two classes
@@ -136,7 +136,7 @@ def test_boosted_classes_may_have_lost_different_numbers_of_trees(lost):
 
 def test_what_cannot_go_back_is_refused():
     X, y = load_iris(return_X_y=True)
-    forest = bh.as_forest(CLASSIFIERS["one tree"].fit(X, y))
+    forest = bh.as_forest(clone(CLASSIFIERS["one tree"]).fit(X, y))
     with pytest.raises(ValueError, match="holds one tree, and this forest has 2"):
         bh.to_estimator(forest.select([0, 0]))
     with pytest.raises(TypeError, match="needs a Forest, not a DecisionTreeClassifier"):
@@ -147,7 +147,7 @@ def test_what_cannot_go_back_is_refused():
         bh.to_estimator(bh.Forest(**{**forest.__getstate__(), "origin": "lightgbm.Booster"}))
     with pytest.raises(ValueError, match=r"'sklearn\.KMeans'"):
         bh.to_estimator(bh.Forest(**{**forest.__getstate__(), "origin": "sklearn.KMeans"}))
-    ada = bh.as_forest(CLASSIFIERS["ada boost"].fit(X, y))
+    ada = bh.as_forest(clone(CLASSIFIERS["ada boost"]).fit(X, y))
     with pytest.raises(ValueError, match="values must be votes"):
         bh.to_estimator(ada.with_values(ada.value * 0.9))
     with pytest.raises(ValueError, match="weights must sum to one"):

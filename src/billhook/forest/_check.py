@@ -29,15 +29,27 @@ DTYPES = {
 PER_NODE = tuple(DTYPES)[:10]
 LINKS = {"classification": ("identity", "softmax", "logistic"), "regression": ("identity", "exp")}
 MAX_FEATURES = 2**31 - 1
+MAX_LABEL_BYTES = 2**26
 
 
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return the array contiguous and read-only; a copy unless nobody could write to it anyway."""
-    if array.flags.c_contiguous and not array.flags.writeable and array.base is None:
-        return array
+    """Return a contiguous, read-only copy."""
     array = array.copy(order="C")
     array.flags.writeable = False
     return array
+
+
+def as_kept(name: str, given: Any) -> Any:
+    """Return a field in the form in which a Forest keeps it; what cannot be brought there is left for the checks."""
+    if name == "classes" and given is not None:
+        given = np.asarray(given)
+        if given.dtype.kind == "U":
+            given = np.array(given.tolist(), np.str_)  # as wide as the longest label, however it came
+    elif name == "feature_names" and isinstance(given, list | np.ndarray):
+        given = tuple(given)
+    elif name == "n_features" and isinstance(given, np.integer):
+        given = int(given)
+    return frozen(given) if isinstance(given, np.ndarray) else given
 
 
 def check_forest(forest: "Forest") -> None:
@@ -63,7 +75,8 @@ def _check_trees(forest: "Forest") -> None:
     n_trees, n_nodes = offset.size - 1, feature.size
     if n_trees < 1:
         raise ValueError("a forest needs at least one tree")
-    if offset[0] != 0 or offset[-1] != n_nodes or (np.diff(offset) < 1).any():
+    # Compared, not subtracted: differences of made-up offsets can overflow.
+    if offset[0] != 0 or offset[-1] != n_nodes or (offset[1:] <= offset[:-1]).any():
         raise ValueError(f"offset must rise from 0 to the number of nodes, {n_nodes}, by at least one a tree")
     for name in PER_NODE:
         if len(getattr(forest, name)) != n_nodes:
@@ -79,8 +92,8 @@ def _check_trees(forest: "Forest") -> None:
         raise ValueError(f"feature must lie between 0 and {forest.n_features - 1}, or be -1 for a leaf")
     if np.isnan(forest.threshold).any():
         raise ValueError("threshold holds NaN")
-    if (forest.n_rows < 0).any() or (forest.row_weight < 0).any():
-        raise ValueError("n_rows and row_weight must not be negative")
+    if (forest.n_rows < 0).any():
+        raise ValueError("n_rows must not be negative")
 
     splits = np.flatnonzero(~is_leaf)
     root = np.repeat(offset[:-1], np.diff(offset))
@@ -111,6 +124,15 @@ def _check_trees(forest: "Forest") -> None:
 
 
 def _check_output(forest: "Forest") -> None:
+    for name in ("task", "link", "ties", "rounding", "origin"):
+        if not isinstance(getattr(forest, name), str):
+            raise ValueError(f"{name} must be a string, not {_kind(getattr(forest, name))}")
+    if type(forest.averages) is not bool:
+        raise ValueError(f"averages must be True or False, not {forest.averages!r}")
+    if forest.rounding not in ("nearest", "down"):
+        raise ValueError(f"rounding must be 'nearest' or 'down', not {forest.rounding!r}")
+    if forest.ties != "first" and (forest.ties, forest.link) != ("last", "logistic"):
+        raise ValueError(f"ties must be 'first', or 'last' with a logistic link, not {forest.ties!r}")
     if forest.task not in LINKS:
         raise ValueError(f"task must be 'classification' or 'regression', not {forest.task!r}")
     if forest.link not in LINKS[forest.task]:
@@ -118,14 +140,15 @@ def _check_output(forest: "Forest") -> None:
     names = forest.feature_names
     if names is not None and (len(names) != forest.n_features or not all(isinstance(n, str) for n in names)):
         raise ValueError(f"feature_names must be {forest.n_features} strings")
-    if not isinstance(forest.origin, str):
-        raise ValueError(f"origin must be a string, not {_kind(forest.origin)}")
-
     classes = forest.classes
     if (classes is None) != (forest.task == "regression"):
         raise ValueError("classes must be given for classification, and only then")
     if classes is not None and (classes.ndim != 1 or classes.size < 1 or len(set(classes.tolist())) != classes.size):
         raise ValueError("classes must be one or more different labels")
+    if classes is not None and classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise ValueError("classes must be finite numbers")
+    if classes is not None and classes.nbytes > MAX_LABEL_BYTES:
+        raise ValueError(f"classes take {classes.nbytes:,} bytes; the longest label is too long for so many")
     n_columns = forest.base.size
     expected = 1 if forest.link == "logistic" or classes is None else classes.size
     if n_columns != expected or (forest.link == "logistic" and forest.n_classes != 2):

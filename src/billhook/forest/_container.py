@@ -7,16 +7,16 @@
     header               UTF-8 JSON: {"kind", "meta": {...}, "arrays": [{"name", "dtype", "shape", "crc32"}, ...]}
     arrays               one after the other, in the header's order, nothing between or behind them
 
-The file's length is known before anything is read, and every length in the header is checked against it before
-memory is taken.
+The file's length is known before anything is read, the header's is limited, and every length in it is checked against
+the file's before memory is taken.
 """
 
 import errno
 import json
 import math
 import os
+import secrets
 import struct
-import tempfile
 import zlib
 from contextlib import suppress
 from os import PathLike
@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 MAGIC = b"BILLHOOK"
 VERSION = 1
 PREFIX = struct.Struct("<8sIII")
+# Python's objects can take 30 times the room of their JSON; names for a hundred thousand features fit ten times.
+MAX_HEADER = 2**24
 DTYPES = ("|b1", "<i4", "<i8", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8")
 
 
@@ -70,16 +72,19 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    if len(header) > MAX_HEADER:
+        raise ValueError(f"names and labels take {len(header):,} bytes, and a file has room for {MAX_HEADER:,}")
+    temporary = target.parent / f".billhook-{secrets.token_hex(8)}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
             file.write(header)
             for array in arrays.values():
                 file.write(array.data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode_for(target))
+        with suppress(FileNotFoundError):
+            temporary.chmod(target.stat().st_mode & 0o777)  # those of the file that is replaced
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
@@ -116,6 +121,8 @@ def _read_header(file: BinaryIO, length: int) -> Any:
     _, version, header_length, checksum = PREFIX.unpack(prefix)
     if version != VERSION:
         raise ModelFileError(f"the file has format version {version}; this Billhook reads version {VERSION}")
+    if header_length > MAX_HEADER:
+        raise ModelFileError(f"a header of {header_length:,} bytes; the most is {MAX_HEADER:,}")
     if header_length > length - PREFIX.size:
         raise ModelFileError(f"the file ends within its header: {length} bytes in all")
     header = file.read(header_length)
@@ -147,12 +154,3 @@ def _read_array(file: BinaryIO, entry: Any, left: int) -> tuple[str, NDArray[Any
     if len(data) != n_bytes or zlib.crc32(data) != checksum:
         raise ModelFileError(f"array {name!r} is damaged: its checksum does not match")
     return name, np.frombuffer(data, dtype).reshape(shape)
-
-
-def _mode_for(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those that a plain `open` would give."""
-    with suppress(OSError):
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

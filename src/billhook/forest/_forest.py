@@ -8,20 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import _predict, _repr, _save, _size, _truncate
-from billhook.forest._check import check_forest, frozen
+from billhook.forest._check import as_kept, check_forest
 
 if TYPE_CHECKING:
     from billhook.kernels import Tables
 
 Link = Literal["identity", "softmax", "logistic", "exp"]
 Task = Literal["classification", "regression"]
+Rounding = Literal["nearest", "down"]
+Ties = Literal["first", "last"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Forest:
     """Any ensemble of axis-aligned decision trees as one frozen set of flat arrays.
 
-    A row goes left at a split where ``x <= threshold``, rows being read as float32. The nodes of all trees
+    A row goes left at a split where ``x <= threshold``, rows being read as float32 numbers. The nodes of all trees
     stand one tree after the other; the first node of a tree is its root, and a parent comes before its
     children. Nodes are numbered from 0 within each tree, as `left`, `right` and `apply` count them.
 
@@ -56,12 +58,21 @@ class Forest:
         Where each tree's nodes begin; the last entry is the number of nodes.
     tree_weight : float64 array (trees)
         The factor of each tree's values. Equal weights 1/trees make the mean, equal weights 1 the sum.
+    averages : bool
+        Whether the trees are averaged, as in a random forest, or summed, as in boosting: `select` keeps the sum of
+        the weights of an average, and each weight of a sum.
     tree_column : int32 array (trees)
         The first column of the raw scores that the tree's values are added to: 0, or the class the tree serves.
     base : float64 array (columns)
         Raw scores before any tree.
     link : {"identity", "softmax", "logistic", "exp"}
         From raw scores to class probabilities, or to the predicted number.
+    ties : {"first", "last"}
+        The class that wins where raw scores are equal. Last is for a logistic link only: scikit-learn's
+        GradientBoostingClassifier has it so.
+    rounding : {"nearest", "down"}
+        How rows that are not float32 become so. Down is for sources that compare float64 rows with float64
+        thresholds: a value that equals a threshold must not be rounded to above it.
     task : {"classification", "regression"}
     n_features : int
     classes : array or None
@@ -84,6 +95,7 @@ class Forest:
     offset: NDArray[np.int64]
     tree_weight: NDArray[np.float64]
     tree_column: NDArray[np.int32]
+    averages: bool
     base: NDArray[np.float64]
     link: Link
     task: Task
@@ -91,14 +103,12 @@ class Forest:
     classes: NDArray[Any] | None = None
     feature_names: tuple[str, ...] | None = None
     origin: str = ""
+    ties: Ties = "first"
+    rounding: Rounding = "nearest"
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            given = getattr(self, field.name)
-            if isinstance(given, np.ndarray):
-                if given.dtype.kind == "U":
-                    given = np.array(given.tolist(), np.str_)  # as wide as the longest label, however it came
-                object.__setattr__(self, field.name, frozen(given))
+            object.__setattr__(self, field.name, as_kept(field.name, getattr(self, field.name)))
         check_forest(self)
 
     @property
@@ -121,11 +131,6 @@ class Forest:
         """Number of classes; 1 for regression."""
         return 1 if self.classes is None else self.classes.size
 
-    @property
-    def averages(self) -> bool:
-        """Whether the tree weights sum to one, as in a random forest, and not in boosting."""
-        return bool(abs(self.tree_weight.sum() - 1.0) < 1e-9)
-
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the raw scores: weighted sums of leaf values, before the link.
 
@@ -144,7 +149,7 @@ class Forest:
         return _predict.probabilities(self, X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the predicted class labels, or numbers for regression; ties go to the first class."""
+        """Return the predicted class labels, or numbers for regression."""
         return _predict.predictions(self, X)
 
     def apply(self, X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.uint32]:
@@ -157,16 +162,16 @@ class Forest:
     def truncate(self, *, max_leaves: int) -> Self:
         """Return the forest with every tree cut back to at most `max_leaves` leaves.
 
-        Trees shrink in the reverse order of best-first growth. A tree that scikit-learn grew with
-        `max_leaf_nodes` becomes exactly the tree it would have grown with ``max_leaf_nodes=max_leaves`` and the same
-        seed. In a tree grown otherwise, the splits that lower the impurity most stay.
+        Trees shrink in the reverse order of best-first growth. A tree that scikit-learn grew with `max_leaf_nodes`,
+        alone, in a forest or in bagging, becomes exactly the tree it would have grown with
+        ``max_leaf_nodes=max_leaves`` and the same seed. In others, the splits with the largest gain stay.
         """
         return _truncate.truncate(self, max_leaves)
 
     def select(self, trees: Sequence[int] | NDArray[np.integer[Any]]) -> Self:
         """Return the forest of the trees with these indices, in this order; negative ones count from the end.
 
-        Weights that sum to one (a mean) are scaled to sum to one again; others (a sum, as in boosting) stay.
+        An average stays one: its weights are scaled to their former sum. The weights of a sum, as in boosting, stay.
         """
         return _truncate.select(self, trees)
 
@@ -238,6 +243,10 @@ class Forest:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Freeze the arrays again, which a pickle does not."""
+        Forest.__init__(self, **state)
 
 
 def _same(a: object, b: object) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest._check import DTYPES
+from billhook.forest._check import DTYPES, MAX_LABEL_BYTES
 from billhook.forest._container import Contents, ModelFileError, read_container
 from billhook.forest._forest import Forest
 from billhook.forest._save import KIND, META
@@ -33,19 +33,11 @@ def _forest_from(contents: Contents) -> Forest:
     if set(arrays) != set(DTYPES):
         odd = set(arrays) ^ set(DTYPES)
         raise ModelFileError(f"arrays missing or unknown: {', '.join(sorted(odd))}")
-    names = meta["feature_names"]
-    if names is not None and not isinstance(names, list):
-        raise ModelFileError("feature_names is not a list")
+    if meta["classes"] is not None:
+        meta["classes"] = _labels_from_json(meta["classes"])
+    fields: dict[str, Any] = {**arrays, **meta}
     try:
-        return Forest(
-            **arrays,
-            link=meta["link"],
-            task=meta["task"],
-            n_features=meta["n_features"],
-            classes=None if meta["classes"] is None else _labels_from_json(meta["classes"]),
-            feature_names=None if names is None else tuple(names),
-            origin=meta["origin"],
-        )
+        return Forest(**fields)
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"the file does not hold a valid forest: {error}") from None
 
@@ -59,11 +51,14 @@ def _labels_from_json(given: Any) -> NDArray[Any]:
     if not isinstance(name, str):
         raise ModelFileError(f"classes have dtype {name!r}")
     if name[1:2] == "U":
-        # The width follows from the labels: a number in the file must not size memory.
+        # The width follows from the labels, not from a number in the file; every label takes that of the longest.
+        if len(labels) * max((len(str(label)) for label in labels), default=0) * 4 > MAX_LABEL_BYTES:
+            raise ModelFileError("the longest class label is too long for so many classes")
         return np.array(labels, dtype=np.str_)
     if name not in ("|O", "|b1") and (len(name) != 3 or name[1] not in "iuf"):
         raise ModelFileError(f"classes have dtype {name!r}")
     try:
-        return np.array(labels, dtype=np.dtype(name))
+        with np.errstate(over="ignore"):
+            return np.array(labels, dtype=np.dtype(name))
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"class labels do not fit {name!r}: {error}") from None

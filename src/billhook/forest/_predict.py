@@ -1,4 +1,4 @@
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
 # Below this many rows, eight trees abreast are quicker than a block of rows.
-FEW_ROWS = 16
+FEW_ROWS = 64
 INT32 = np.dtype(np.int32)
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Sum(NamedTuple):
@@ -30,30 +32,17 @@ class Sum(NamedTuple):
 
 def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
     """Return base plus the weighted sum of leaf values, of shape (rows, columns)."""
-    rows = as_rows(X, forest)
+    rows = _read_only(as_rows(X, forest))
     tables = forest._tables
     value, start, divisor, end = forest._sum
     total = np.empty((rows.shape[0], start.size))
+    how = (value, forest.tree_column, start, divisor, end, total)
     if tables is None:
-        kernels.sum_values_plainly(rows, *_structure(forest), value, forest.tree_column, start, divisor, end, total)
+        kernels.sum_values_plainly(rows, *_structure(forest), *how)
     elif rows.shape[0] < FEW_ROWS:
-        kernels.sum_values_of_few(
-            rows.view(INT32),
-            tables.offset,
-            tables.column_feature,
-            tables.column_missing_right,
-            tables.position_bits,
-            tables.words,
-            value,
-            forest.tree_column,
-            start,
-            divisor,
-            end,
-            total,
-        )
+        kernels.sum_values_of_few(rows.view(INT32), *(*_for_few(tables), *how))
     else:
-        tables = tables_for(rows, forest)
-        kernels.sum_values(rows.view(INT32), tables, value, forest.tree_column, start, divisor, end, total)
+        kernels.sum_values(rows.view(INT32), tables_for(rows, forest), *how)
     return total
 
 
@@ -77,19 +66,24 @@ def predictions(forest: "Forest", X: ArrayLike) -> NDArray[Any]:
     if forest.classes is None:
         predicted: NDArray[np.float64] = np.exp(raw[:, 0]) if forest.link == "exp" else raw[:, 0]
         return predicted
-    winner = (raw[:, 0] > 0.0).astype(np.intp) if forest.link == "logistic" else raw.argmax(axis=1)
+    if forest.link == "logistic":
+        winner = (raw[:, 0] >= 0.0 if forest.ties == "last" else raw[:, 0] > 0.0).astype(np.intp)
+    else:
+        winner = raw.argmax(axis=1)
     labels: NDArray[Any] = forest.classes[winner]
     return labels
 
 
 def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return leaf numbers of shape (rows, trees), each tree's contiguous."""
-    rows = as_rows(X, forest)
+    rows = _read_only(as_rows(X, forest))
     dtype = np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
     leaf: NDArray[Any] = np.empty((forest.n_trees, rows.shape[0]), dtype)
     tables = forest._tables
     if tables is None:
         kernels.leaf_ids_plainly(rows, *_structure(forest), leaf)
+    elif rows.shape[0] < FEW_ROWS:
+        kernels.leaf_ids_of_few(rows.view(INT32), *_for_few(tables), tables.node_at, leaf)
     else:
         kernels.leaf_ids(rows.view(INT32), tables_for(rows, forest), leaf)
     return leaf.T
@@ -142,7 +136,27 @@ def summation(forest: "Forest") -> Sum:
         value = value * np.repeat(weight, n_nodes)[:, None]
     if forest._tables is not None:
         value = value[forest._tables.node_at + np.repeat(forest.offset[:-1], n_nodes)]
-    return Sum(value, start, divisor, end)
+    return Sum(_read_only(value), _read_only(start), divisor, _read_only(end))
+
+
+def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a view that cannot be written to: kernels are compiled anew for arrays that can."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _for_few(
+    tables: kernels.Tables,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_], int, NDArray[np.int64]]:
+    # Not the tables themselves: to hand over a named tuple takes as long as the walk of a row.
+    return (
+        tables.offset,
+        tables.column_feature,
+        tables.column_missing_right,
+        tables.position_bits,
+        tables.words,
+    )
 
 
 def _structure(

@@ -14,14 +14,15 @@ FLOAT32 = np.dtype(np.float32)
 def as_rows(X: ArrayLike, forest: "Forest") -> NDArray[np.float32]:
     """Return X as a C-contiguous float32 array with the forest's number of features, or say what is wrong with it.
 
-    NaN stands for a missing value; infinities, and numbers beyond float32, which become infinities, are allowed.
+    NaN stands for a missing value. Infinities are allowed; numbers beyond float32 become infinities.
     """
     if type(X) is np.ndarray and X.dtype == FLOAT32 and X.flags.c_contiguous:
         rows = X
     else:
-        if hasattr(X, "columns"):
-            _check_names(X.columns, forest.feature_names)
-        rows = _as_float32(X)
+        names = _names_of(X)
+        if names is not None:
+            _check_names(names, forest.feature_names)
+        rows = _as_float32(X, names, forest.rounding)
     if rows.ndim != 2:
         hint = "; for a single row use X.reshape(1, -1)" if rows.ndim == 1 else ""
         raise ValueError(f"X must have two dimensions (rows, features), not shape {rows.shape}{hint}")
@@ -30,7 +31,14 @@ def as_rows(X: ArrayLike, forest: "Forest") -> NDArray[np.float32]:
     return rows
 
 
-def _as_float32(X: Any) -> NDArray[np.float32]:
+def round_down(numbers: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the largest float32 not above each number: then x <= t stays true for every x and t for which it is."""
+    with np.errstate(over="ignore", under="ignore"):
+        nearest = numbers.astype(np.float32)
+    return np.where(nearest > numbers, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+
+
+def _as_float32(X: Any, names: list[Any] | None, rounding: str) -> NDArray[np.float32]:
     if hasattr(X, "toarray"):
         raise TypeError(f"X is a sparse {type(X).__name__}; pass X.toarray()")
     try:
@@ -40,18 +48,40 @@ def _as_float32(X: Any) -> NDArray[np.float32]:
     if array.dtype.kind not in "bifuO":
         raise ValueError(f"X holds {array.dtype} data; a forest reads numbers: encode other columns first")
     try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            # From float64 beyond float32 to infinity: on the same side of every threshold.
-            if array.dtype.kind == "O" and type(X).__module__.partition(".")[0] == "pandas":
-                array = X.to_numpy(np.float32, na_value=np.nan)  # columns that may hold pandas.NA
-            return np.asarray(array, dtype=np.float32, order="C")
+        if array.dtype.kind == "O":
+            is_pandas = type(X).__module__.partition(".")[0] == "pandas"
+            # Columns that may hold pandas.NA come as objects.
+            array = X.to_numpy(np.float64, na_value=np.nan) if is_pandas else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X holds something that is not a number ({error}); encode text columns, and mark missing values with NaN"
+            f"X holds something that is not a number{_where(X, names)} ({error}); encode text columns, and mark "
+            "missing values with NaN"
         ) from error
+    if rounding == "down" and array.dtype != FLOAT32:
+        array = round_down(array)
+    with np.errstate(over="ignore"):
+        return np.asarray(array, dtype=np.float32, order="C")
 
 
-def _check_names(columns: Any, expected: tuple[str, ...] | None) -> None:
+def _names_of(X: Any) -> list[Any] | None:
+    """Return the column names of a data frame (pandas, polars) or table (pyarrow)."""
+    for attribute in ("column_names", "columns"):
+        if hasattr(X, attribute):
+            return list(getattr(X, attribute))
+    return None
+
+
+def _where(X: Any, names: list[Any] | None) -> str:
+    """Say which column of a data frame cannot be read."""
+    for name in names or ():
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (TypeError, ValueError):
+            return f" in column {name!r}"
+    return ""
+
+
+def _check_names(columns: list[Any], expected: tuple[str, ...] | None) -> None:
     names = tuple(columns)
     if expected is None or names == expected or not all(isinstance(name, str) for name in names):
         return

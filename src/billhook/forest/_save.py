@@ -10,19 +10,14 @@ if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
 KIND = "forest"
-META = ("link", "task", "n_features", "classes", "feature_names", "origin")
+META = ("link", "task", "n_features", "averages", "ties", "rounding", "origin", "classes", "feature_names")
 
 
 def save_forest(forest: "Forest", path: str | PathLike[str]) -> None:
     """Write the forest to one file."""
-    meta = {
-        "link": forest.link,
-        "task": forest.task,
-        "n_features": forest.n_features,
-        "classes": None if forest.classes is None else _labels_to_json(forest.classes),
-        "feature_names": None if forest.feature_names is None else list(forest.feature_names),
-        "origin": forest.origin,
-    }
+    meta = {name: getattr(forest, name) for name in META}
+    if forest.classes is not None:
+        meta["classes"] = _labels_to_json(forest.classes)
     write_container(path, Contents(KIND, meta, {name: getattr(forest, name) for name in DTYPES}))
 
 

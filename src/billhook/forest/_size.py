@@ -1,5 +1,7 @@
 from typing import TYPE_CHECKING
 
+from billhook.forest._truncate import as_int
+
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
@@ -11,6 +13,7 @@ COUNTED_AS_TWO_CLASSES = {(22, 10), (10, 11), (10, 12), (23, 17), (23, 18), (42,
 def size(forest: "Forest", accounting: str, bytes_per_node: int | None) -> int:
     """Return nodes times bytes a node."""
     if bytes_per_node is not None:
+        bytes_per_node = as_int(bytes_per_node, "bytes_per_node")
         if bytes_per_node < 1:
             raise ValueError(f"bytes_per_node must be at least 1, not {bytes_per_node}")
         return forest.n_nodes * bytes_per_node

@@ -16,7 +16,7 @@ AnyForest = TypeVar("AnyForest", bound="Forest")
 
 def truncate(forest: AnyForest, max_leaves: int) -> AnyForest:
     """Keep the first `max_leaves` - 1 splits of every tree; what they lead to becomes a leaf."""
-    max_leaves = _as_int(max_leaves, "max_leaves")
+    max_leaves = as_int(max_leaves, "max_leaves")
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, not {max_leaves}")
     is_split = (forest.growth_rank >= 0) & (forest.growth_rank < max_leaves - 1)
@@ -53,9 +53,12 @@ def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -
     offset = np.concatenate([[0], np.cumsum(length)])
     nodes = np.arange(offset[-1]) + np.repeat(forest.offset[chosen] - offset[:-1], length)
     weight = forest.tree_weight[chosen]
-    if forest.averages and weight.sum() > 0.0:
-        equal = (weight == weight[0]).all()
-        weight = np.full(chosen.size, 1.0 / chosen.size) if equal else weight / weight.sum()
+    if forest.averages and weight.sum() != 0.0:
+        whole = forest.tree_weight.sum()
+        if (forest.tree_weight == 1.0 / forest.n_trees).all():
+            weight = np.full(chosen.size, 1.0 / chosen.size)  # 1/n exactly, however the sum is rounded
+        else:
+            weight = weight * (whole / weight.sum())
     return replace(
         forest,
         offset=offset,
@@ -72,14 +75,18 @@ def _as_tree_indices(trees: Any, n_trees: int) -> NDArray[np.int64]:
     if indices.dtype.kind not in "iu":
         hint = "; for a mask use numpy.flatnonzero(mask)" if indices.dtype.kind == "b" else ""
         raise TypeError(f"tree indices must be whole numbers, not {indices.dtype}{hint}")
+    indices = indices.astype(np.int64)
     bad = indices[(indices >= n_trees) | (indices < -n_trees)]
     if bad.size:
         raise ValueError(f"tree index {bad[0]} is out of range for {n_trees} trees (0 to {n_trees - 1})")
-    return np.where(indices < 0, indices + n_trees, indices).astype(np.int64)
+    return np.where(indices < 0, indices + n_trees, indices)
 
 
-def _as_int(given: Any, name: str) -> int:
+def as_int(given: Any, name: str) -> int:
+    """Return a whole number given in any integer type; refuse all else, True and False too."""
     try:
+        if isinstance(given, bool):
+            raise TypeError
         return index(given)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, not {given!r}") from None

@@ -6,6 +6,10 @@ from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
 READERS = {"sklearn": "billhook.interop.sklearn"}
+SUPPORTED = (
+    "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
+    "HistGradientBoosting*, AdaBoostClassifier over trees"
+)
 
 
 def as_forest(model: Any) -> Forest:
@@ -44,8 +48,8 @@ def as_forest(model: Any) -> Forest:
             return forest
     hint = "; a model file is read with billhook.load" if isinstance(model, str | PathLike) else ""
     raise TypeError(
-        f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; it reads fitted tree "
-        f"ensembles of {', '.join(READERS)}, such as RandomForestClassifier or HistGradientBoostingRegressor{hint}"
+        f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; supported are, fitted, "
+        f"{SUPPORTED}{hint}"
     )
 
 

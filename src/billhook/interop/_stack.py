@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest
+from billhook.forest import Forest, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 
@@ -47,13 +47,6 @@ def stack(trees: Sequence[Tree], **other: Any) -> Forest:
         offset=np.concatenate([[0], np.cumsum([tree.left.size for tree in trees])]).astype(np.int64),
         **other,
     )
-
-
-def round_down(threshold: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the largest float32 not above each threshold: `x <= threshold` stays the same for every float32 x."""
-    with np.errstate(over="ignore", under="ignore"):
-        nearest = threshold.astype(np.float32)
-    return np.where(nearest > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
 
 
 def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> NDArray[np.int32]:

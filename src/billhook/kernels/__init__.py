@@ -1,17 +1,17 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
-from billhook.kernels._few import sum_values_of_few
 from billhook.kernels._growth import rank_best_first
 from billhook.kernels._layout import lay_out
 from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
 from billhook.kernels._values import average_upwards
-from billhook.kernels._walk import Tables, leaf_ids, sum_values
+from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 
 __all__ = [
     "Tables",
     "average_upwards",
     "lay_out",
     "leaf_ids",
+    "leaf_ids_of_few",
     "leaf_ids_plainly",
     "rank_best_first",
     "sum_values",

@@ -1,10 +1,13 @@
 """Fitted scikit-learn ensembles as forests."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -29,7 +32,7 @@ from sklearn.tree import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from billhook.forest import Forest
+from billhook.forest import Forest, round_down
 from billhook.interop._stack import Tree, growth_rank, mean_of_leaves, stack
 from billhook.interop.sklearn._tree import HIST_NODE_FIELDS, checked_nodes, read_tree
 
@@ -43,21 +46,22 @@ def read(model: Any) -> Forest:
     """Return the fitted estimator as a forest."""
     kind, reader = _reader_for(model)
     check_is_fitted(model)
+    _check_predicts_as(model, kind)
     names = getattr(model, "feature_names_in_", None)
     return reader(
         model,
         {
             "n_features": int(model.n_features_in_),
             "feature_names": None if names is None else tuple(str(name) for name in names),
-            "origin": f"sklearn.{kind}",
+            "origin": f"sklearn.{kind.__name__}",
         },
     )
 
 
-def _reader_for(model: Any) -> tuple[str, Callable[[Any, dict[str, Any]], Forest]]:
+def _reader_for(model: Any) -> tuple[type, Callable[[Any, dict[str, Any]], Forest]]:
     for parent in type(model).__mro__:
         if parent in READERS:
-            return parent.__name__, READERS[parent]
+            return parent, READERS[parent]
     name = type(model).__name__
     if hasattr(model, "steps"):
         hint = f"it is a {name}: pass its last step, model[-1], and transform the rows yourself"
@@ -97,6 +101,7 @@ def _mean(trees: list[Tree], labels: NDArray[Any] | None, about: dict[str, Any])
         trees,
         tree_weight=np.full(len(trees), 1.0 / len(trees)),
         tree_column=np.zeros(len(trees), np.int32),
+        averages=True,
         base=np.zeros(1 if labels is None else labels.size),
         link="identity",
         task="regression" if labels is None else "classification",
@@ -120,6 +125,7 @@ def _read_ada_boost(model: Any, about: dict[str, Any]) -> Forest:
         trees,
         tree_weight=weight / weight.sum(),
         tree_column=np.zeros(len(trees), np.int32),
+        averages=True,
         base=np.zeros(1 if n_classes == 2 else n_classes),
         link="logistic" if n_classes == 2 else "softmax",
         task="classification",
@@ -150,6 +156,7 @@ def _read_gradient_boosting(model: Any, about: dict[str, Any]) -> Forest:
         tree = read_tree(member.tree_)
         # Only leaves hold what is added (a line search along the residuals); inner nodes, the mean of what is below.
         trees.append(replace(tree, value=mean_of_leaves(tree, scale * model.learning_rate * tree.value)))
+    about["ties"] = "last" if labels is not None and n_columns == 1 else "first"
     return _boosted(trees, n_rounds, n_columns, initial_scores(model, n_columns), "identity", labels, about)
 
 
@@ -158,11 +165,12 @@ def initial_scores(model: Any, n_columns: int) -> NDArray[np.float64]:
     init = model.init_
     if isinstance(init, str):  # "zero"
         return np.zeros(n_columns)
-    if isinstance(init, DummyRegressor):
+    if type(init) is DummyRegressor:
         return np.ravel(init.constant_).astype(np.float64)
-    if isinstance(init, DummyClassifier):
-        epsilon = np.finfo(np.float64).eps
-        prior = np.clip(init.class_prior_, epsilon, 1 - epsilon)
+    if type(init) is DummyClassifier and init.strategy != "stratified":  # which is random
+        version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+        epsilon = np.finfo(np.float64 if version >= (1, 8) else np.float32).eps
+        prior = np.clip(init.predict_proba(np.zeros((1, 1)))[0], epsilon, 1 - epsilon, dtype=np.float64)
         if n_columns == 1:
             # With the exponential loss, half of this, times the scale of two.
             return np.array([logit(prior[1])])
@@ -174,7 +182,11 @@ def initial_scores(model: Any, n_columns: int) -> NDArray[np.float64]:
 
 
 def _read_hist_gradient_boosting(model: Any, about: dict[str, Any]) -> Forest:
-    labels = _labels(model)
+    if not isinstance(model.loss, str):
+        raise TypeError(f"as_forest reads losses given by name, not {model.loss!r}")
+    labels = None if isinstance(model, HistGradientBoostingRegressor) else _two_or_more_labels(model)
+    # It compares float64 rows.
+    about["rounding"] = "down"
     # Where there are categorical features, the trees see them first and the others after them.
     categorical = np.zeros(about["n_features"], bool) if model.is_categorical_ is None else model.is_categorical_
     seen_as = np.argsort(~categorical, kind="stable")
@@ -205,9 +217,33 @@ def _read_hist_gradient_boosting(model: Any, about: dict[str, Any]) -> Forest:
         value = np.where(is_leaf[:, None], tree.value, mean if leaf_fitted else model.learning_rate * tree.value)
         value[0] = mean[0]
         trees.append(replace(tree, value=value))
+    _check_thresholds(model, trees)
     base = np.ravel(model._baseline_prediction).astype(np.float64)
     link = "exp" if model.loss in LOG_LINK_LOSSES else "identity"
     return _boosted(trees, len(rounds), base.size, base, link, labels, about)
+
+
+def _check_thresholds(model: Any, trees: list[Tree]) -> None:
+    """Refuse thresholds beyond float32, and warn of thresholds that float32 cannot tell from one another."""
+    feature = np.concatenate([tree.feature[tree.left >= 0] for tree in trees])
+    threshold = np.concatenate([tree.threshold[tree.left >= 0] for tree in trees])
+    limit = np.finfo(np.float32).max
+    if (np.isfinite(threshold) & (np.abs(threshold) > limit)).any():
+        raise ValueError(
+            f"the {type(model).__name__} splits at {np.abs(threshold).max():.3g}, beyond float32 ({limit:.3g}), in "
+            "which a forest reads its rows; scale the features and fit again"
+        )
+    exact = np.unique(np.stack([feature, threshold]), axis=1)
+    rounded = np.unique(np.stack([feature, round_down(threshold)]), axis=1)
+    if rounded.shape[1] < exact.shape[1]:
+        same = exact.shape[1] - rounded.shape[1]
+        warnings.warn(
+            f"{same} of {exact.shape[1]} thresholds of the {type(model).__name__} are the same as another in "
+            "float32, in which a forest reads its rows: predictions may differ; subtract an offset from features "
+            "like timestamps and fit again",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _refuse_categories(model: Any, split_on: NDArray[Any], about: dict[str, Any]) -> None:
@@ -233,6 +269,7 @@ def _boosted(
         trees,
         tree_weight=np.ones(len(trees)),
         tree_column=np.tile(np.arange(n_columns, dtype=np.int32), n_rounds),
+        averages=False,
         base=base,
         link=regression_link if labels is None else "logistic" if n_columns == 1 else "softmax",
         task="regression" if labels is None else "classification",
@@ -255,10 +292,22 @@ def _two_or_more_labels(model: Any) -> NDArray[Any]:
 
 
 def _check_member(model: Any, member: Any) -> None:
-    if not isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
+    kind = DecisionTreeClassifier if hasattr(model, "classes_") else DecisionTreeRegressor
+    if not isinstance(member, kind):
         raise TypeError(
-            f"as_forest reads a {type(model).__name__} over decision trees, not over {type(member).__name__}"
+            f"as_forest reads a {type(model).__name__} over decision trees of its own task, "
+            f"not over {type(member).__name__}"
         )
+    _check_predicts_as(member, kind)
+
+
+def _check_predicts_as(model: Any, kind: type) -> None:
+    """Refuse a subclass that predicts in a way of its own."""
+    for name in ("predict", "predict_proba", "decision_function"):
+        if getattr_static(type(model), name, None) is not getattr_static(kind, name, None):
+            raise TypeError(
+                f"as_forest cannot read a {type(model).__name__}: it is a {kind.__name__} with a {name} of its own"
+            )
 
 
 READERS: dict[type, Callable[[Any, dict[str, Any]], Forest]] = {

@@ -61,7 +61,8 @@ def _write_ada_boost(forest: Forest, kind: str) -> Any:
     assert forest.classes is not None
     votes = vote_values(forest.n_classes)
     winner = np.abs(forest.value[:, None, :] - votes).sum(axis=2).argmin(axis=1)
-    if forest.base.any() or not forest.averages or not np.array_equal(votes[winner], forest.value):
+    is_mean = abs(forest.tree_weight.sum() - 1.0) < 1e-9 and not forest.base.any()
+    if not is_mean or not np.array_equal(votes[winner], forest.value):
         raise ValueError(
             "an AdaBoostClassifier is a weighted mean of votes, and this forest is not (any more): "
             "its values must be votes and its weights must sum to one"
