@@ -32,17 +32,17 @@ class Sum(NamedTuple):
 
 def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
     """Return base plus the weighted sum of leaf values, of shape (rows, columns)."""
-    rows = _read_only(as_rows(X, forest))
+    rows = as_rows(X, forest)
     tables = forest._tables
     value, start, divisor, end = forest._sum
     total = np.empty((rows.shape[0], start.size))
     how = (value, forest.tree_column, start, divisor, end, total)
     if tables is None:
-        kernels.sum_values_plainly(rows, *_structure(forest), *how)
+        kernels.sum_values_plainly(_read_only(rows), *_structure(forest), *how)
     elif rows.shape[0] < FEW_ROWS:
-        kernels.sum_values_of_few(rows.view(INT32), *(*_for_few(tables), *how))
+        kernels.sum_values_of_few(_bits(rows), *(*_for_few(tables), *how))
     else:
-        kernels.sum_values(rows.view(INT32), tables_for(rows, forest), *how)
+        kernels.sum_values(_bits(rows), tables_for(rows, forest), *how)
     return total
 
 
@@ -76,16 +76,16 @@ def predictions(forest: "Forest", X: ArrayLike) -> NDArray[Any]:
 
 def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return leaf numbers of shape (rows, trees), each tree's contiguous."""
-    rows = _read_only(as_rows(X, forest))
+    rows = as_rows(X, forest)
     dtype = np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
     leaf: NDArray[Any] = np.empty((forest.n_trees, rows.shape[0]), dtype)
     tables = forest._tables
     if tables is None:
-        kernels.leaf_ids_plainly(rows, *_structure(forest), leaf)
+        kernels.leaf_ids_plainly(_read_only(rows), *_structure(forest), leaf)
     elif rows.shape[0] < FEW_ROWS:
-        kernels.leaf_ids_of_few(rows.view(INT32), *_for_few(tables), tables.node_at, leaf)
+        kernels.leaf_ids_of_few(_bits(rows), *_for_few(tables), tables.node_at, leaf)
     else:
-        kernels.leaf_ids(rows.view(INT32), tables_for(rows, forest), leaf)
+        kernels.leaf_ids(_bits(rows), tables_for(rows, forest), leaf)
     return leaf.T
 
 
@@ -137,6 +137,12 @@ def summation(forest: "Forest") -> Sum:
     if forest._tables is not None:
         value = value[forest._tables.node_at + np.repeat(forest.offset[:-1], n_nodes)]
     return Sum(_read_only(value), _read_only(start), divisor, _read_only(end))
+
+
+def _bits(rows: NDArray[np.float32]) -> NDArray[np.int32]:
+    bits = rows.view(INT32)
+    bits.flags.writeable = False
+    return bits
 
 
 def _read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:

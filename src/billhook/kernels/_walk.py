@@ -36,21 +36,17 @@ def load_columns(
 ) -> None:
     """Turn up to BLOCK rows of float32 bits, from row `first` on, into columns of ordered integers.
 
-    Columns are in the order of their features; of two for the same feature, the one with missing values on the left
-    comes first.
+    First the columns, then the integers: of numbers that stand together, the processor turns several at once.
     """
     n_rows = min(BLOCK, bits.shape[0] - first)
     for c in range(feature.size):
-        if c > 0 and feature[c] == feature[c - 1]:
-            # The column before is the same but for its missing values, which go left.
-            for row in range(n_rows):
-                x = columns[c - 1, row]
-                columns[c, row] = MISSING_RIGHT if x == MISSING_LEFT else x
-        else:
-            source = feature[c]
-            missing = MISSING_RIGHT if missing_right[c] else MISSING_LEFT
-            for row in range(n_rows):
-                columns[c, row] = order_bits(bits[first + row, source], missing)
+        source = feature[c]
+        for row in range(n_rows):
+            columns[c, row] = bits[first + row, source]
+    for c in range(feature.size):
+        missing = MISSING_RIGHT if missing_right[c] else MISSING_LEFT
+        for row in range(BLOCK):
+            columns[c, row] = order_bits(columns[c, row], missing)
 
 
 @compiled
