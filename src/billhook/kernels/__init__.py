@@ -1,20 +1,34 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
+from billhook.kernels._ensemble import (
+    add_tree,
+    best_addition,
+    sum_by_leaf_and_class,
+    sum_of_products,
+    weigh_matches,
+)
 from billhook.kernels._growth import rank_best_first
 from billhook.kernels._layout import lay_out
 from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
+from billhook.kernels._swap import improve_by_swaps
 from billhook.kernels._values import average_upwards
 from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 
 __all__ = [
     "Tables",
+    "add_tree",
     "average_upwards",
+    "best_addition",
+    "improve_by_swaps",
     "lay_out",
     "leaf_ids",
     "leaf_ids_of_few",
     "leaf_ids_plainly",
     "rank_best_first",
+    "sum_by_leaf_and_class",
+    "sum_of_products",
     "sum_values",
     "sum_values_of_few",
     "sum_values_plainly",
+    "weigh_matches",
 ]

@@ -1,0 +1,142 @@
+"""What a sub-ensemble gets right and wrong, and what one more tree would change.
+
+Weights are all ones as integers, where rows are not weighted, so that counts are exact and the compiler may add
+several at once.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.kernels._compile import compiled
+
+
+@compiled
+def add_tree(leaf: NDArray[np.uint16], value: NDArray[np.float64], score: NDArray[np.float64]) -> None:
+    """Add one tree's leaf values to the scores of all rows."""
+    for n in range(leaf.size):
+        for c in range(value.shape[1]):
+            score[n, c] += value[leaf[n], c]
+
+
+@compiled
+def winner(score: NDArray[np.float64]) -> int:
+    """Return the first class with the largest score."""
+    best = 0
+    for c in range(1, score.size):
+        if score[c] > score[best]:
+            best = c
+    return best
+
+
+@compiled
+def unsettled_rows(
+    score: NDArray[np.float64],
+    y: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    swing: float,
+    rows: NDArray[np.int64],
+) -> tuple[int, int]:
+    """List the rows whose class one more tree may change; return how many, and the weight of the others' errors.
+
+    `swing` is how much a tree can change the difference of two classes: a row whose winner leads by more is settled.
+    """
+    n_open = 0
+    errors = weight[0] * 0
+    for n in range(y.size):
+        best = winner(score[n])
+        settled = True
+        for c in range(score.shape[1]):
+            if c != best and score[n, best] - score[n, c] <= swing:
+                settled = False
+        if settled:
+            if best != y[n]:
+                errors += weight[n]
+        else:
+            rows[n_open] = n
+            n_open += 1
+    return n_open, errors
+
+
+@compiled
+def best_addition(
+    score: NDArray[np.float64],
+    y: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    swing: float,
+    candidates: NDArray[np.int64],
+    leaf: NDArray[np.uint16],
+    offset: NDArray[np.int64],
+    value: NDArray[np.float64],
+) -> int:
+    """Return the candidate that, added to the scores, leaves the smallest error; the first of equal ones."""
+    rows = np.empty(y.size, np.int64)
+    n_open, settled_errors = unsettled_rows(score, y, weight, swing, rows)
+    rows = rows[:n_open]
+    n_classes = score.shape[1]
+    open_score, open_y, open_weight = score[rows], y[rows], weight[rows]
+    best = candidates[0]
+    fewest = settled_errors
+    for i in range(candidates.size):
+        tree = candidates[i]
+        table = value[offset[tree] : offset[tree + 1]]
+        errors = settled_errors
+        for block in range(0, n_open, 256):
+            for n in range(block, min(block + 256, n_open)):
+                at = leaf[tree, rows[n]]
+                if n_classes == 2:
+                    predicted = np.int64(open_score[n, 1] + table[at, 1] > open_score[n, 0] + table[at, 0])
+                else:
+                    predicted = np.int64(0)
+                    highest = open_score[n, 0] + table[at, 0]
+                    for c in range(1, n_classes):
+                        s = open_score[n, c] + table[at, c]
+                        if s > highest:
+                            highest = s
+                            predicted = np.int64(c)
+                errors += open_weight[n] if predicted != open_y[n] else 0
+            if i > 0 and errors >= fewest:
+                break  # it cannot become fewer
+        if i == 0 or errors < fewest:
+            best, fewest = tree, errors
+    return int(best)
+
+
+@compiled
+def weigh_matches(
+    label: NDArray[np.uint8], expected: NDArray[np.uint8], weight: NDArray[np.int64], trees: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return, for each of these trees, the weight of the rows on which its label is the expected one."""
+    matches = np.zeros(trees.size, weight.dtype)
+    for i in range(trees.size):
+        row = label[trees[i]]
+        total = weight[0] * 0
+        for n in range(row.size):
+            total += weight[n] if row[n] == expected[n] else 0
+        matches[i] = total
+    return matches
+
+
+@compiled
+def sum_by_leaf_and_class(
+    leaf: NDArray[np.uint16], y: NDArray[np.int64], weight: NDArray[np.int64], table: NDArray[np.float64]
+) -> float:
+    """Return the weighted sum over the rows of the table's entry for their leaf and class."""
+    total = 0.0
+    for n in range(y.size):
+        total += weight[n] * table[leaf[n], y[n]]
+    return total
+
+
+@compiled
+def sum_of_products(
+    leaf: NDArray[np.uint16],
+    value: NDArray[np.float64],
+    other: NDArray[np.float64],
+    weight: NDArray[np.int64],
+) -> float:
+    """Return the weighted sum, over rows and classes, of a tree's leaf values times another (rows, classes) table."""
+    total = 0.0
+    for n in range(leaf.size):
+        for c in range(value.shape[1]):
+            total += weight[n] * value[leaf[n], c] * other[n, c]
+    return total

@@ -1,0 +1,86 @@
+"""Find K clusters of trees, keep one of each.
+
+Only distances between trees matter, so clusters are found in the coordinates that the trees have in the space they
+span: at most as many as there are trees, however many rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.pruning._judged import Judged, probabilities
+from billhook.pruning._ordering import in_order
+
+Choice = NDArray[np.int64]
+
+
+def cluster_accuracy(judged: Judged, n_trees: int, random_state: Any) -> Choice:
+    """Take the most accurate tree of each k-means cluster of probabilities (Lazarevic and Obradovic 2001)."""
+    label, _ = _k_means(judged, n_trees, random_state)
+    return _one_of_each(judged, label, judged.total_weight - judged.n_right, n_trees)
+
+
+def cluster_centroid(judged: Judged, n_trees: int, random_state: Any) -> Choice:
+    """Take the tree nearest to the centre of each k-means cluster of probabilities (Bakker and Heskes 2003)."""
+    label, distance = _k_means(judged, n_trees, random_state)
+    return _one_of_each(judged, label, distance, n_trees)
+
+
+def largest_mean_distance(judged: Judged, n_trees: int) -> Choice:
+    """Take the tree of each cluster that is farthest, on average, from those of the others (Giacinto et al. 2000).
+
+    Clusters are agglomerated (Ward) by the distance of the trees' vectors of right (1) and wrong (0) votes.
+    """
+    from sklearn.cluster import AgglomerativeClustering
+
+    both = judged.both_right
+    right = np.diagonal(both)
+    distance = np.sqrt(np.maximum(right[:, None] + right - 2.0 * both, 0.0))
+    if n_trees == judged.n_trees:
+        return judged.all_trees
+    label = AgglomerativeClustering(n_trees).fit_predict(_coordinates(both / judged.total_weight))
+    apart = label[:, None] != label
+    far = np.divide((distance * apart).sum(axis=1), np.maximum(apart.sum(axis=1), 1))
+    return _one_of_each(judged, label, -far, n_trees)
+
+
+def _k_means(judged: Judged, n_trees: int, random_state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    import warnings
+
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    gram = judged.gram(lambda rows: probabilities(judged, rows), judged.n_classes)
+    points = _coordinates(gram / judged.total_weight)
+    with warnings.catch_warnings():
+        # Fewer different trees than clusters: the choice is filled up.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = KMeans(n_trees, n_init=10, random_state=random_state).fit(points)
+    distance = np.linalg.norm(points - found.cluster_centers_[found.labels_], axis=1)
+    return found.labels_.astype(np.int64), distance
+
+
+def _coordinates(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points whose inner products are the Gram matrix, a mean over rows.
+
+    It is rounded first: rows in another order, or each of them twice, must not give other points.
+    """
+    values, vectors = np.linalg.eigh(np.round(gram, 12))
+    keep = values > values.max(initial=0.0) * 1e-12
+    # Signs of eigenvectors are arbitrary; fix them, so that the same forest gives the same points.
+    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)])
+    return vectors[:, keep] * np.sqrt(values[keep]) if keep.any() else np.zeros((len(gram), 1))
+
+
+def _one_of_each(judged: Judged, label: NDArray[np.int64], badness: NDArray[Any], n_trees: int) -> Choice:
+    """Return the best tree of each cluster; if there are fewer clusters, then the most accurate of the others too."""
+    by_badness = in_order(np.asarray(badness, np.float64))
+    _, first = np.unique(label[by_badness], return_index=True)
+    chosen = by_badness[first].tolist()
+    for tree in in_order(judged.total_weight - judged.n_right).tolist():
+        if len(chosen) == n_trees:
+            break
+        if tree not in chosen:
+            chosen.append(tree)
+    return np.sort(np.array(chosen, np.int64))

@@ -1,0 +1,170 @@
+"""A forest and the rows it is judged on: what the pruning methods are computed from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook.forest import Forest
+from billhook.kernels import weigh_matches
+
+# Numbers of a block of rows that are multiplied at once.
+BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Trees, the leaves that the pruning rows fall into, and what should have come out.
+
+    Leaf numbers and leaf values stand for the (trees, rows, classes) cube of probabilities, which is never made.
+    """
+
+    forest: Forest
+    leaf: NDArray[Any]  # (trees, rows)
+    value: NDArray[np.float64]  # (nodes, classes): probabilities, times the tree's weight
+    y: NDArray[Any]  # class numbers, or targets
+    weight: NDArray[Any]  # ones as integers, or the given weights
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees to choose from."""
+        return len(self.leaf)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of pruning rows."""
+        return len(self.y)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.forest.n_classes
+
+    @property
+    def all_trees(self) -> NDArray[np.int64]:
+        """The numbers of all trees."""
+        return np.arange(self.n_trees)
+
+    def leaf_value(self, tree: int) -> NDArray[np.float64]:
+        """Return the values of one tree's nodes."""
+        return self.value[self.forest.offset[tree] : self.forest.offset[tree + 1]]
+
+    @cached_property
+    def votes(self) -> NDArray[Any]:
+        """The class each tree votes for on each row: (trees, rows), in the smallest type that holds it."""
+        dtype = np.uint8 if self.n_classes <= 2**8 else np.uint16 if self.n_classes <= 2**16 else np.uint32
+        winner = self.value.argmax(axis=1).astype(dtype)
+        votes = np.empty(self.leaf.shape, dtype)
+        for tree in range(self.n_trees):
+            votes[tree] = winner[self.forest.offset[tree] :][self.leaf[tree]]
+        return votes
+
+    @cached_property
+    def right(self) -> NDArray[np.uint8]:
+        """1 where a tree's vote is right: (trees, rows)."""
+        return np.asarray(self.votes == self.y.astype(self.votes.dtype)).view(np.uint8)
+
+    @cached_property
+    def n_right(self) -> NDArray[Any]:
+        """The weight of the rows each tree gets right."""
+        return weigh_matches(self.right, np.ones(self.n_rows, np.uint8), self.weight, self.all_trees)
+
+    @cached_property
+    def vote_counts(self) -> NDArray[np.int64]:
+        """How many trees vote for each class: (rows, classes)."""
+        counts = np.zeros((self.n_rows, self.n_classes), np.int64)
+        every = np.arange(self.n_rows)
+        for vote in self.votes:
+            counts[every, vote] += 1
+        return counts
+
+    def gram(self, block: Callable[[slice], NDArray[Any]], numbers_a_row: int = 1) -> NDArray[np.float64]:
+        """Return the (trees, trees) sums over rows of weight times the product of what `block` gives each tree.
+
+        `block` takes a slice of rows to an array (trees, rows times numbers a row), a row's numbers side by side.
+        """
+        total = np.zeros((self.n_trees, self.n_trees))
+        length = max(1, BLOCK_BYTES // (8 * self.n_trees * numbers_a_row))
+        for start in range(0, self.n_rows, length):
+            rows = slice(start, start + length)
+            factors = block(rows)
+            weighted = factors if self.unweighted else factors * np.repeat(self.weight[rows], numbers_a_row)
+            total += weighted @ factors.T
+        return total
+
+    def count_both(self, flag: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the weight of the rows that both of two trees have flagged, of (trees, rows) zeros and ones."""
+        # Counts of a block are whole numbers below 2^24, which float32 holds exactly, in half the time.
+        dtype = np.float32 if self.unweighted else np.float64
+        return self.gram(lambda rows: flag[:, rows].astype(dtype))
+
+    @property
+    def unweighted(self) -> bool:
+        """Whether all rows count the same."""
+        return self.weight.dtype.kind == "i"
+
+    @cached_property
+    def both_right(self) -> NDArray[np.float64]:
+        """The weight of the rows that both of two trees get right."""
+        return self.count_both(self.right)
+
+    @cached_property
+    def total_weight(self) -> Any:
+        """The weight of all rows."""
+        return self.weight.sum()
+
+
+def probabilities(judged: Judged, rows: slice) -> NDArray[np.float64]:
+    """Return the trees' class probabilities for some rows: (trees, rows times classes)."""
+    blocks = [judged.leaf_value(tree)[judged.leaf[tree, rows]].ravel() for tree in range(judged.n_trees)]
+    return np.stack(blocks)
+
+
+def judge(forest: Forest, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Judged:
+    """Check the rows and labels against the forest, and find the leaves."""
+    if forest.task != "classification":
+        raise TypeError("pruning of regression forests is not there yet; this forest predicts numbers")
+    of_nodes = forest.value
+    if forest.link == "logistic" and forest.averages:
+        of_nodes = np.concatenate([-of_nodes, of_nodes], axis=1) / 2
+    if of_nodes.shape[1] != forest.n_classes:
+        raise TypeError(
+            f"pruning judges each tree as a classifier of all {forest.n_classes} classes; "
+            "the trees of this forest (boosting) only add to one score"
+        )
+    leaf = np.ascontiguousarray(forest.apply(X).T)
+    codes = _class_numbers(y, forest)
+    if codes.size != leaf.shape[1]:
+        raise ValueError(f"X has {leaf.shape[1]:,} rows and y {codes.size:,} labels")
+    if codes.size == 0:
+        raise ValueError("pruning needs at least one row")
+    weight: NDArray[Any] = np.ones(codes.size, np.int64)
+    if sample_weight is not None:
+        weight = np.array(sample_weight, np.float64)
+        if weight.shape != codes.shape or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+            raise ValueError(f"sample_weight must be {codes.size:,} finite numbers, none negative and not all zero")
+    scale = np.repeat(forest.tree_weight * forest.n_trees, np.diff(forest.offset))[:, None]
+    value = of_nodes if (scale == 1.0).all() else of_nodes * scale
+    return Judged(forest, leaf, value, codes, weight)
+
+
+def _class_numbers(y: ArrayLike, forest: Forest) -> NDArray[np.int64]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension, not shape {labels.shape}")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(f"y holds {np.count_nonzero(np.isnan(labels)):,} missing labels (NaN)")
+    assert forest.classes is not None
+    number = {label: code for code, label in enumerate(forest.classes.tolist())}
+    known, where = np.unique(labels, return_inverse=True)
+    unknown = [label for label in known.tolist() if label not in number]
+    if unknown:
+        some = ", ".join(repr(label) for label in unknown[:5])
+        raise ValueError(
+            f"y holds labels that the forest does not know: {some}; it knows "
+            f"{', '.join(repr(label) for label in list(number)[:10])}{' ...' if len(number) > 10 else ''}"
+        )
+    return np.array([number[label] for label in known.tolist()], np.int64)[where]

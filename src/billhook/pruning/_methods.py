@@ -1,0 +1,203 @@
+"""Every pruning method by name, and the two functions that call them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook.forest import Forest
+from billhook.interop import as_forest
+from billhook.pruning import _clustering, _ordering, _programming, _ranking
+from billhook.pruning._judged import Judged, judge
+
+
+@dataclass(frozen=True)
+class PruningMethod:
+    """A pruning method: its name, family, options with their defaults, where it comes from, whether it is nested."""
+
+    name: str
+    family: str
+    options: dict[str, Any]
+    reference: str
+    nested: bool
+    choose: Callable[..., NDArray[np.int64]]
+
+
+def random(judged: Judged, n_trees: int, random_state: Any) -> NDArray[np.int64]:
+    """Take trees at random, without replacement."""
+    from sklearn.utils import check_random_state
+
+    order: NDArray[np.int64] = check_random_state(random_state).permutation(judged.n_trees)
+    return order[:n_trees]
+
+
+def _ranked(score: Callable[..., NDArray[Any]]) -> Callable[..., NDArray[np.int64]]:
+    def choose(judged: Judged, n_trees: int, **options: Any) -> NDArray[np.int64]:
+        return _ordering.in_order(score(judged, **options))[:n_trees]
+
+    return choose
+
+
+def _table() -> dict[str, PruningMethod]:
+    rows: list[tuple[str, Callable[..., Any], str, bool]] = [
+        ("ranking", _ranking.individual_error, "", True),
+        ("ranking", _ranking.individual_contribution, "Lu et al. 2010", True),
+        ("ranking", _ordering.kappa, "Margineantu and Dietterich 1997", True),
+        ("ranking", _ranking.reference_vector, "Martínez-Muñoz and Suárez 2006", True),
+        ("ranking", _ranking.error_ambiguity, "Jiang et al. 2017", True),
+        ("ranking", _ranking.margin_diversity, "Guo et al. 2018", True),
+        ("ranking", _ranking.individual_auc, "", True),
+        ("ranking", random, "", True),
+        ("ranking", _ranking.ranking, "your own score", True),
+        ("ordering", _ordering.reduced_error, "Margineantu and Dietterich 1997", True),
+        ("ordering", _ordering.complementariness, "Martínez-Muñoz and Suárez 2004", True),
+        ("ordering", _ordering.drep, "Li, Yu and Zhou 2012", True),
+        ("ordering", _ordering.margin_distance, "Martínez-Muñoz and Suárez 2004", True),
+        ("ordering", _ordering.ordering, "your own score", True),
+        ("clustering", _clustering.cluster_accuracy, "Lazarevic and Obradovic 2001", False),
+        ("clustering", _clustering.largest_mean_distance, "Giacinto, Roli and Fumera 2000", False),
+        ("clustering", _clustering.cluster_centroid, "Bakker and Heskes 2003", False),
+        ("programming", _programming.pairwise_error, "Zhang, Burer and Street 2006", False),
+        ("programming", _programming.combined_diversity, "Cavalcanti et al. 2016", False),
+        ("programming", _programming.programming, "your own scores", False),
+    ]
+    table = {}
+    for family, function, reference, nested in rows:
+        parameters = inspect.signature(function).parameters.values()
+        options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        choose = function if "n_trees" in inspect.signature(function).parameters else _ranked(function)
+        name = function.__name__
+        table[name] = PruningMethod(name, family, options, reference, nested, choose)
+    return table
+
+
+METHODS = _table()
+
+
+def pruning_methods() -> tuple[PruningMethod, ...]:
+    """Return every pruning method, family by family.
+
+    Examples
+    --------
+    >>> import billhook as bh
+    >>> [m.name for m in bh.pruning_methods() if m.family == "clustering"]
+    ['cluster_accuracy', 'largest_mean_distance', 'cluster_centroid']
+    """
+    return tuple(METHODS.values())
+
+
+def prune(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: str = "reduced_error",
+    n_trees: int,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = None,
+    **options: Any,
+) -> Forest:
+    """Return the forest of the `n_trees` trees that the method chooses, judged on the rows X with labels y.
+
+    Parameters
+    ----------
+    model : Forest or fitted estimator
+    X, y : rows and their labels
+        The training rows, or rows kept apart for pruning.
+    method : str
+        One of `pruning_methods`.
+    n_trees : int
+        How many trees to keep.
+    sample_weight : array, optional
+        The weight of each row.
+    random_state : int or RandomState, optional
+        For the methods that draw: random, clustering, programming.
+    **options
+        The method's own, for example ``rho=0.3`` for drep.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import billhook as bh
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rf = RandomForestClassifier(64, random_state=0).fit(X[::2], y[::2])
+    >>> bh.prune(rf, X[1::2], y[1::2], method="reduced_error", n_trees=8).n_trees
+    8
+    """
+    chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options)
+    return forest.select(chosen)
+
+
+def pruning_order(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: str = "reduced_error",
+    n_trees: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = None,
+    **options: Any,
+) -> NDArray[np.int64]:
+    """Return the trees from the first to the last that a nested method takes: its choice of K is the first K.
+
+    The parameters are those of `prune`; without `n_trees` all trees are put in order.
+    """
+    found = _method(method)
+    if not found.nested:
+        nested = ", ".join(m.name for m in METHODS.values() if m.nested)
+        raise ValueError(
+            f"{method} has no order: its choice for each number of trees is another. Nested are {nested}"
+        )
+    order, _ = _choose(model, X, y, method, n_trees, sample_weight, random_state, options)
+    return order
+
+
+def _choose(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    method: str,
+    n_trees: int | None,
+    sample_weight: ArrayLike | None,
+    random_state: Any,
+    options: dict[str, Any],
+) -> tuple[NDArray[np.int64], Forest]:
+    found = _method(method)
+    unknown = sorted(set(options) - set(found.options))
+    if unknown:
+        takes = ", ".join(found.options) or "none"
+        raise TypeError(f"{method} does not take the option {unknown[0]!r}; its options: {takes}")
+    needed = [name for name, default in found.options.items() if default is inspect.Parameter.empty]
+    if set(needed) - set(options):
+        raise TypeError(f"{method} needs the option {needed[0]!r}")
+    forest = as_forest(model)
+    wanted = forest.n_trees if n_trees is None else _tree_count(n_trees, forest)
+    judged = judge(forest, X, y, sample_weight)
+    if "random_state" in inspect.signature(found.choose).parameters:
+        options = {"random_state": random_state, **options}
+    return found.choose(judged, wanted, **options), forest
+
+
+def _method(name: str) -> PruningMethod:
+    if name in METHODS:
+        return METHODS[name]
+    near = get_close_matches(str(name), METHODS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(METHODS)}"
+    raise ValueError(f"there is no pruning method {name!r}; {hint}")
+
+
+def _tree_count(n_trees: Any, forest: Forest) -> int:
+    try:
+        count = index(n_trees)
+    except TypeError:
+        raise TypeError(f"n_trees must be a whole number, not {n_trees!r}") from None
+    if not 1 <= count <= forest.n_trees:
+        raise ValueError(f"n_trees must be between 1 and {forest.n_trees}, the trees of the forest, not {count}")
+    return count

@@ -1,0 +1,118 @@
+"""A quadratic choice: the K trees with the smallest sum of single and pairwise scores."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.kernels import improve_by_swaps
+from billhook.pruning._judged import Judged
+from billhook.pruning._ranking import kappa_matrix
+
+Choice = NDArray[np.int64]
+
+
+def pairwise_error(judged: Judged, n_trees: int, random_state: Any, *, restarts: int = 10) -> Choice:
+    """Choose trees that seldom are wrong, and seldom together (Zhang, Burer and Street 2006)."""
+    total = judged.total_weight
+    wrong = (total - judged.n_right).astype(np.float64)
+    both = both_wrong(judged)
+    # Of a tree that is never wrong, no share of its errors is another's.
+    share = np.divide(both, wrong[:, None], out=np.zeros_like(both), where=wrong[:, None] > 0)
+    pair = (share + share.T) / 2
+    np.fill_diagonal(pair, wrong / total)
+    return minimise(np.zeros(judged.n_trees), pair, n_trees, restarts, random_state)
+
+
+def combined_diversity(
+    judged: Judged, n_trees: int, random_state: Any, *, alpha: float = 1.0, restarts: int = 10
+) -> Choice:
+    """Choose trees by the mean of five measures of how alike two trees are (Cavalcanti et al. 2016).
+
+    Minus the disagreement, Q statistic, correlation, kappa, double fault; with `alpha` below 1, and single errors.
+    """
+    _check_alpha(alpha)
+    total = float(judged.total_weight)
+    a = judged.both_right / total
+    right = judged.n_right / total
+    b, c = right[:, None] - a, right - a
+    d = 1.0 - a - b - c
+    apart = b * c
+    q = _ratio(a * d - apart, a * d + apart)
+    correlation = _ratio(a * d - apart, np.sqrt((a + b) * (c + d) * (a + c) * (b + d)))
+    pair = (-(b + c) + q + correlation + kappa_matrix(judged) + d) / 5
+    np.fill_diagonal(pair, 0.0)
+    return minimise((1 - alpha) * (1.0 - right), alpha * pair, n_trees, restarts, random_state)
+
+
+def programming(
+    judged: Judged,
+    n_trees: int,
+    random_state: Any,
+    *,
+    pair: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[Any]], float],
+    single: Callable[[NDArray[np.float64], NDArray[Any]], float] | None = None,
+    alpha: float = 0.5,
+    restarts: int = 10,
+) -> Choice:
+    """Choose by the caller's own scores: `single(P, y)` of a tree and `pair(P, Q, y)` of two; smaller is better."""
+    _check_alpha(alpha)
+    n = judged.n_trees
+    tables = [judged.leaf_value(tree)[judged.leaf[tree]] for tree in range(n)]
+    q = np.array([single(table, judged.y) if single else 0.0 for table in tables], np.float64)
+    p = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i, n):
+            p[i, j] = p[j, i] = pair(tables[i], tables[j], judged.y)
+    return minimise((1 - alpha) * q, alpha * p, n_trees, restarts, random_state)
+
+
+def minimise(
+    single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, restarts: int, random_state: Any
+) -> Choice:
+    """Return the K trees with the smallest single.w + w'pair w that a local search finds.
+
+    Best swaps from a greedy start, and from as many random ones as there are restarts.
+    """
+    from sklearn.utils import check_random_state
+
+    if restarts < 0:
+        raise ValueError(f"restarts must not be negative, not {restarts}")
+    n = single.size
+    rng = check_random_state(random_state)
+    best, lowest = _greedy(single, pair, n_trees), np.inf
+    for attempt in range(restarts + 1):
+        chosen = np.zeros(n, np.bool_)
+        chosen[best if attempt == 0 else rng.permutation(n)[:n_trees]] = True
+        objective = improve_by_swaps(single, np.ascontiguousarray(pair), chosen)
+        if objective < lowest - 1e-12 * (1.0 + abs(lowest) if np.isfinite(lowest) else 0.0):
+            best, lowest = np.flatnonzero(chosen), objective
+    return best
+
+
+def both_wrong(judged: Judged) -> NDArray[np.float64]:
+    """Return the weight of the rows that both of two trees get wrong."""
+    right = judged.n_right
+    return np.asarray(judged.total_weight - right[:, None] - right + judged.both_right)
+
+
+def _greedy(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int) -> Choice:
+    chosen: list[int] = []
+    cost = single + np.diagonal(pair)
+    for _ in range(n_trees):
+        cost[chosen] = np.inf
+        tree = int(cost.argmin())
+        chosen.append(tree)
+        cost = cost + 2.0 * pair[tree]
+    return np.array(chosen, np.int64)
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ratio, 0 where it has no meaning: a measure of two trees of which one is always right, say."""
+    return np.divide(above, below, out=np.zeros_like(above), where=np.abs(below) > 1e-15)
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0.0 <= alpha <= 1.0:
+        raise ValueError(f"alpha must lie between 0 and 1, not {alpha}")

@@ -1,0 +1,145 @@
+"""Score every tree once, keep the best.
+
+Each function returns one number a tree; the smaller, the better. Ties go to the lower index.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.kernels import sum_by_leaf_and_class, sum_of_products
+from billhook.pruning._judged import Judged
+
+Scores = NDArray[Any]
+
+
+def individual_error(judged: Judged) -> Scores:
+    """Return the weight of the rows each tree gets wrong."""
+    return np.asarray(judged.total_weight - judged.n_right)
+
+
+def individual_contribution(judged: Judged) -> Scores:
+    """Return minus the individual contribution of each tree (Lu et al. 2010).
+
+    A right vote counts more in the minority than in the majority; a wrong one counts against the tree, the more, the
+    more trees are wrong with it.
+    """
+    counts = judged.vote_counts
+    every = np.arange(judged.n_rows)
+    majority = counts.argmax(axis=1)
+    ranked = np.sort(counts, axis=1)
+    top = ranked[:, -1]
+    second = ranked[:, -2] if judged.n_classes > 1 else np.zeros_like(top)
+    # What a vote for class c on row n is worth.
+    worth = counts[every, judged.y][:, None] - counts - top[:, None]
+    in_majority = majority == judged.y
+    worth[every, judged.y] = np.where(in_majority, second, 2 * top - counts[every, judged.y])
+    return np.array([-(judged.weight * worth[every, vote]).sum() for vote in judged.votes])
+
+
+def reference_vector(judged: Judged) -> Scores:
+    """Return minus the cosine, scaled, between each tree's signature and the reference vector.
+
+    Orientation ordering (Martínez-Muñoz and Suárez 2006): the signature of a tree is +1 where it is right and -1
+    where it is wrong; the reference is the part of (1, ..., 1) that is perpendicular to the mean signature. With
+    a = the sum of a signature and g = its product with the sum of all signatures, the cosine is proportional to
+    a sum(g) - sum(a) g, which is exact in whole numbers.
+    """
+    right, both = judged.n_right, judged.both_right
+    total = judged.total_weight
+    along_diagonal = 2.0 * right - total
+    products = 4.0 * both - 2.0 * right[:, None] - 2.0 * right + total
+    along_mean = products.sum(axis=1)
+    if along_mean.sum() == 0.0:
+        return np.asarray(-along_diagonal)
+    return np.asarray(along_diagonal.sum() * along_mean - along_diagonal * along_mean.sum())
+
+
+def error_ambiguity(judged: Judged) -> Scores:
+    """Return each tree's loss minus its ambiguity, its squared distance to the mean (Jiang et al. 2017)."""
+    n_classes = judged.n_classes
+    mean = np.zeros((judged.n_rows, n_classes))
+    for tree in range(judged.n_trees):
+        mean += judged.leaf_value(tree)[judged.leaf[tree]]
+    mean /= judged.n_trees
+    others = max(n_classes - 1, 1)
+    scores = np.empty(judged.n_trees)
+    for tree in range(judged.n_trees):
+        p, leaf = judged.leaf_value(tree), judged.leaf[tree]
+        of_true = np.exp(-p / n_classes) / n_classes**2
+        of_other = np.exp(p / (n_classes * others)) / (n_classes * others) ** 2
+        loss = of_true + of_other.sum(axis=1, keepdims=True) - of_other
+        # (p - mean)^2 = p^2 - 2 p mean + mean^2
+        squares = np.broadcast_to((p * p).sum(axis=1, keepdims=True), p.shape)
+        scores[tree] = sum_by_leaf_and_class(leaf, judged.y, judged.weight, loss - squares)
+        scores[tree] += 2.0 * sum_of_products(leaf, p, mean, judged.weight)
+    return scores - float((judged.weight[:, None] * mean * mean).sum())
+
+
+def margin_diversity(judged: Judged, *, alpha: float = 0.2) -> Scores:
+    """Return the margin and diversity measure of each tree (Guo et al. 2018): a sum over the rows it gets right."""
+    if not 0.0 <= alpha <= 1.0:
+        raise ValueError(f"alpha must lie between 0 and 1, not {alpha}")
+    counts = judged.vote_counts
+    every = np.arange(judged.n_rows)
+    of_true = counts[every, judged.y]
+    others = counts.copy()
+    others[every, judged.y] = 0
+    margin = np.maximum(np.abs(of_true - others.max(axis=1)), 1) / judged.n_trees
+    # Where no tree votes for the true class, none is right, and the row counts for none.
+    term = alpha * np.log(margin) + (1.0 - alpha) * np.log(np.maximum(of_true, 1) / judged.n_trees)
+    return np.asarray(judged.right @ (judged.weight * term))
+
+
+def individual_auc(judged: Judged) -> Scores:
+    """Return minus the area under the ROC curve of each tree, the mean over classes against the rest."""
+    scores = np.empty(judged.n_trees)
+    for tree in range(judged.n_trees):
+        value = judged.leaf_value(tree)
+        key = judged.leaf[tree].astype(np.int64) * judged.n_classes + judged.y
+        rows = np.bincount(key, weights=judged.weight, minlength=value.size).reshape(value.shape)
+        scores[tree] = -_mean_auc(value, rows)
+    return scores
+
+
+def _mean_auc(score: NDArray[np.float64], rows: NDArray[Any]) -> float:
+    """Return the mean area over the classes that both have rows and leave some; `rows` counts by score and class."""
+    areas = []
+    everything = rows.sum(axis=1)
+    for c in range(rows.shape[1]):
+        levels, level = np.unique(score[:, c], return_inverse=True)
+        positive = np.bincount(level, weights=rows[:, c], minlength=levels.size)
+        negative = np.bincount(level, weights=everything - rows[:, c], minlength=levels.size)
+        if positive.any() and negative.any():
+            below = np.cumsum(negative) - negative
+            areas.append((positive * (below + negative / 2)).sum() / (positive.sum() * negative.sum()))
+    return float(np.mean(areas)) if areas else 0.5
+
+
+def ranking(judged: Judged, *, score: Callable[[NDArray[np.float64], NDArray[Any]], float]) -> Scores:
+    """Return minus what the caller's own function says of each tree, from its (rows, classes) probabilities and y."""
+    n_classes = judged.n_classes
+    scores = np.empty(judged.n_trees)
+    for tree in range(judged.n_trees):
+        scores[tree] = score(judged.leaf_value(tree)[judged.leaf[tree]].reshape(-1, n_classes), judged.y)
+    return -scores
+
+
+def kappa_matrix(judged: Judged) -> NDArray[np.float64]:
+    """Return Cohen's kappa of the votes of every two trees; 1 for two that both always vote for the same class."""
+    total = judged.total_weight
+    agree = np.zeros((judged.n_trees, judged.n_trees))
+    by_chance = np.zeros_like(agree)
+    for c in range(judged.n_classes):
+        votes_c = (judged.votes == c).view(np.uint8)
+        share = (votes_c @ judged.weight).astype(np.float64)
+        by_chance += share[:, None] * share
+        if judged.n_classes == 2 and c == 1:
+            # Both vote for the second class where neither votes for the first.
+            agree += agree + share[:, None] + share - total
+        else:
+            agree += judged.count_both(votes_c)
+    beyond = float(total) ** 2 - by_chance
+    return np.asarray(np.divide(total * agree - by_chance, beyond, out=np.ones_like(agree), where=beyond > 0))

@@ -1,0 +1,169 @@
+"""Every fast method against its twin in naive.py, on forests with ties, perfect trees and constant trees."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+import billhook as bh
+import naive
+from billhook.pruning import _judged, _methods, _programming, _ranking
+from made_up import random_forest, tricky_rows
+
+TWINS = {
+    "individual_error": {},
+    "individual_contribution": {},
+    "kappa": {},
+    "reference_vector": {},
+    "error_ambiguity": {},
+    "margin_diversity": {"alpha": 0.3},
+    "individual_auc": {},
+    "reduced_error": {},
+    "complementariness": {},
+    "drep": {"rho": 0.3},
+    "margin_distance": {"p": 0.1},
+}
+NESTED = [method.name for method in bh.pruning_methods() if method.nested and "score" not in method.options]
+NAMED = [method.name for method in bh.pruning_methods() if not {"score", "pair"} & set(method.options)]
+
+
+def fractions(rng, forest):
+    """Give every node the class shares of a few made-up rows: many ties, many pure leaves."""
+    counts = rng.multinomial(rng.integers(1, 4), np.ones(forest.n_classes) / forest.n_classes, forest.n_nodes)
+    return forest.with_values(counts / counts.sum(axis=1, keepdims=True))
+
+
+@st.composite
+def judged(draw, max_trees=12, max_rows=30):
+    """Return a forest, rows, and labels: random ones, or what one of the trees says, which is then perfect."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_trees = draw(st.integers(1, max_trees))
+    n_classes = draw(st.integers(2, 5))
+    sizes = rng.choice([0, 1, 3, 8], n_trees)
+    forest = fractions(rng, random_forest(rng, sizes=sizes, n_classes=n_classes))
+    forest = bh.Forest(**{**forest.__getstate__(), "base": np.zeros(n_classes)})
+    X = tricky_rows(rng, draw(st.integers(1, max_rows)), 3)
+    if draw(st.booleans()):
+        y = forest.select([int(rng.integers(n_trees))]).predict(X)
+    else:
+        y = rng.choice(forest.classes, len(X))
+    return forest, X, y
+
+
+def as_codes(forest, y):
+    return [forest.classes.tolist().index(label) for label in y.tolist()]
+
+
+@pytest.mark.parametrize("method", TWINS)
+@given(judged())
+def test_the_order_is_that_of_the_formula(method, case):
+    forest, X, y = case
+    options = TWINS[method]
+    expected = getattr(naive, method)(naive.probability_lists(forest, X), as_codes(forest, y), **options)
+    assert bh.pruning_order(forest, X, y, method=method, **options).tolist() == expected
+
+
+@settings(max_examples=8)
+@pytest.mark.parametrize("method", TWINS)
+@given(judged(max_trees=40, max_rows=20))
+def test_the_order_of_forty_trees_is_that_of_the_formula(method, case):
+    forest, X, y = case
+    expected = getattr(naive, method)(naive.probability_lists(forest, X), as_codes(forest, y))
+    assert bh.pruning_order(forest, X, y, method=method).tolist() == expected
+
+
+@given(judged())
+def test_kappa_by_the_smallest_is_that_of_the_formula(case):
+    forest, X, y = case
+    expected = naive.kappa(naive.probability_lists(forest, X), as_codes(forest, y), pairing="min")
+    assert bh.pruning_order(forest, X, y, method="kappa", pairing="min").tolist() == expected
+
+
+@given(judged(), st.integers(1, 12), st.sampled_from(["pairwise_error", "combined_diversity"]))
+def test_programming_finds_the_best_choice_there_is(case, n_trees, method):
+    forest, X, y = case
+    n_trees = min(n_trees, forest.n_trees)
+    P = naive.probability_lists(forest, X)
+    pair = getattr(naive, f"{method}_matrix")(P, as_codes(forest, y))
+    chosen = _methods.METHODS[method].choose(_judged.judge(forest, X, y, None), n_trees, random_state=0).tolist()
+    found = sum(pair[i][j] for i in chosen for j in chosen)
+    best = naive.quadratic_choice([0.0] * len(P), pair, n_trees)
+    assert len(set(chosen)) == n_trees
+    assert found == pytest.approx(best, abs=1e-9)
+
+
+@given(judged())
+def test_kappa_and_areas_are_scikit_learns(case):
+    forest, X, y = case
+    rows = _judged.judge(forest, X, y, None)
+    agreement = _ranking.kappa_matrix(rows)
+    for i in range(forest.n_trees):
+        for j in range(forest.n_trees):
+            if len(set(rows.votes[i]) | set(rows.votes[j])) > 1:  # scikit-learn has none for two constant trees
+                assert agreement[i, j] == pytest.approx(cohen_kappa_score(rows.votes[i], rows.votes[j]), abs=1e-12)
+    if len(set(y)) == forest.n_classes:
+        for tree, area in enumerate(-_ranking.individual_auc(rows)):
+            p = rows.leaf_value(tree)[rows.leaf[tree]]
+            each = [roc_auc_score(rows.y == c, p[:, c]) for c in range(forest.n_classes)]
+            assert area == pytest.approx(np.mean(each))
+
+
+@pytest.mark.parametrize("method", NESTED)
+@given(judged())
+def test_the_choice_of_few_is_the_start_of_the_choice_of_many(method, case):
+    forest, X, y = case
+    order = bh.pruning_order(forest, X, y, method=method, random_state=0)
+    assert sorted(order.tolist()) == list(range(forest.n_trees))
+    for k in {1, forest.n_trees // 2 + 1, forest.n_trees}:
+        few = bh.pruning_order(forest, X, y, method=method, n_trees=k, random_state=0)
+        assert few.tolist() == order[:k].tolist()
+        assert bh.prune(forest, X, y, method=method, n_trees=k, random_state=0) == forest.select(order[:k])
+
+
+@pytest.mark.parametrize("method", NAMED)
+@given(judged(), st.integers(0, 2**32))
+def test_neither_the_order_of_rows_nor_repeating_them_matters(method, case, seed):
+    forest, X, y = case
+    n_trees = forest.n_trees // 2 + 1
+    expected = bh.prune(forest, X, y, method=method, n_trees=n_trees, random_state=0)
+    shuffled = np.random.default_rng(seed).permutation(len(y))
+    assert bh.prune(forest, X[shuffled], y[shuffled], method=method, n_trees=n_trees, random_state=0) == expected
+    twice = np.repeat(np.arange(len(y)), 2)
+    assert bh.prune(forest, X[twice], y[twice], method=method, n_trees=n_trees, random_state=0) == expected
+
+
+@pytest.mark.parametrize("method", NAMED)
+@given(judged(), st.integers(0, 2**32))
+def test_weights_of_whole_numbers_are_repetitions(method, case, seed):
+    forest, X, y = case
+    weight = np.random.default_rng(seed).integers(0, 3, len(y))
+    weight[0] = 1
+    n_trees = forest.n_trees // 2 + 1
+    repeated = np.repeat(np.arange(len(y)), weight)
+    expected = bh.prune(forest, X[repeated], y[repeated], method=method, n_trees=n_trees, random_state=0)
+    assert bh.prune(forest, X, y, method=method, n_trees=n_trees, sample_weight=weight, random_state=0) == expected
+
+
+@pytest.mark.parametrize("method", NAMED)
+@given(judged())
+def test_other_names_for_the_classes_change_nothing(method, case):
+    forest, X, y = case
+    names = np.array([f"class {label:04d}" for label in forest.classes])
+    renamed = bh.Forest(**{**forest.__getstate__(), "classes": names})
+    labels = names[as_codes(forest, y)]
+    n_trees = forest.n_trees // 2 + 1
+    expected = bh.prune(forest, X, y, method=method, n_trees=n_trees, random_state=0)
+    pruned = bh.prune(renamed, X, labels, method=method, n_trees=n_trees, random_state=0)
+    assert bh.Forest(**{**pruned.__getstate__(), "classes": forest.classes}) == expected
+
+
+def test_swaps_find_what_every_choice_would_on_larger_problems():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        pair = rng.normal(size=(16, 16))
+        pair += pair.T
+        single = rng.normal(size=16)
+        chosen = _programming.minimise(single, pair, 5, 20, 0)
+        found = single[chosen].sum() + pair[np.ix_(chosen, chosen)].sum()
+        assert found == pytest.approx(naive.quadratic_choice(single, pair, 5))
