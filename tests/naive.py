@@ -314,3 +314,39 @@ def combined_diversity_matrix(P, y):
         return (-(b + c) + q + correlation + float(cohens_kappa(h[i], h[j], C)) + d) / 5
 
     return [[entry(i, j) for j in range(len(P))] for i in range(len(P))]
+
+
+def ensemble_auc(P, y):
+    def badness(chosen, m):
+        # What differs by rounding only is equal.
+        return -mean_area([[round(s, 9) for s in summed(P, [*chosen, m], n)] for n in range(len(y))], y)
+
+    return grown(P, badness)
+
+
+def squared_error(predictions, y, trees):
+    """Return the squared error of the mean of these trees, exactly."""
+    return sum(
+        (sum(Fraction(predictions[m][n]) for m in trees) / len(trees) - Fraction(y[n])) ** 2 for n in range(len(y))
+    )
+
+
+def reduced_squared_error(predictions, y):
+    return grown(predictions, lambda chosen, m: float(squared_error(predictions, y, [*chosen, m])))
+
+
+def proximal_sgd(P, y, n_trees, batches, step_size):
+    """Descend on the squared error of the weighted sum, keeping the largest weights, row by row."""
+    M, C = len(P), len(P[0][0])
+    w = [1 / M] * M
+    for batch in batches:
+        slope = [0.0] * M
+        for n in batch:
+            for c in range(C):
+                f = sum(w[m] * P[m][n][c] for m in range(M))
+                for m in range(M):
+                    slope[m] += 2 * (f - (y[n] == c)) * P[m][n][c] / len(batch)
+        w = [a - step_size * s for a, s in zip(w, slope, strict=True)]
+        largest = sorted(range(M), key=lambda m: (-abs(w[m]), m))[:n_trees]
+        w = [w[m] if m in largest else 0.0 for m in range(M)]
+    return w

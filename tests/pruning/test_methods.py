@@ -23,9 +23,14 @@ TWINS = {
     "complementariness": {},
     "drep": {"rho": 0.3},
     "margin_distance": {"p": 0.1},
+    "ensemble_auc": {},
 }
 NESTED = [method.name for method in bh.pruning_methods() if method.nested and "score" not in method.options]
 NAMED = [method.name for method in bh.pruning_methods() if not {"score", "pair"} & set(method.options)]
+
+
+# The steps of a stochastic descent depend on the order of the rows.
+OF_ROWS_IN_ANY_ORDER = [name for name in NAMED if name != "proximal"]
 
 
 def fractions(rng, forest):
@@ -65,7 +70,7 @@ def test_the_order_is_that_of_the_formula(method, case):
 
 
 @settings(max_examples=8)
-@pytest.mark.parametrize("method", TWINS)
+@pytest.mark.parametrize("method", [name for name in TWINS if name != "ensemble_auc"])  # whose twin takes minutes
 @given(judged(max_trees=40, max_rows=20))
 def test_the_order_of_forty_trees_is_that_of_the_formula(method, case):
     forest, X, y = case
@@ -121,7 +126,7 @@ def test_the_choice_of_few_is_the_start_of_the_choice_of_many(method, case):
         assert bh.prune(forest, X, y, method=method, n_trees=k, random_state=0) == forest.select(order[:k])
 
 
-@pytest.mark.parametrize("method", NAMED)
+@pytest.mark.parametrize("method", OF_ROWS_IN_ANY_ORDER)
 @given(judged(), st.integers(0, 2**32))
 def test_neither_the_order_of_rows_nor_repeating_them_matters(method, case, seed):
     forest, X, y = case
@@ -133,7 +138,7 @@ def test_neither_the_order_of_rows_nor_repeating_them_matters(method, case, seed
     assert bh.prune(forest, X[twice], y[twice], method=method, n_trees=n_trees, random_state=0) == expected
 
 
-@pytest.mark.parametrize("method", NAMED)
+@pytest.mark.parametrize("method", OF_ROWS_IN_ANY_ORDER)
 @given(judged(), st.integers(0, 2**32))
 def test_weights_of_whole_numbers_are_repetitions(method, case, seed):
     forest, X, y = case

@@ -3,6 +3,7 @@
 from billhook.kernels._ensemble import (
     add_tree,
     best_addition,
+    largest_area,
     sum_by_leaf_and_class,
     sum_of_products,
     weigh_matches,
@@ -20,6 +21,7 @@ __all__ = [
     "average_upwards",
     "best_addition",
     "improve_by_swaps",
+    "largest_area",
     "lay_out",
     "leaf_ids",
     "leaf_ids_of_few",

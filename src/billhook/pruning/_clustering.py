@@ -18,7 +18,7 @@ Choice = NDArray[np.int64]
 def cluster_accuracy(judged: Judged, n_trees: int, random_state: Any) -> Choice:
     """Take the most accurate tree of each k-means cluster of probabilities (Lazarevic and Obradovic 2001)."""
     label, _ = _k_means(judged, n_trees, random_state)
-    return _one_of_each(judged, label, judged.total_weight - judged.n_right, n_trees)
+    return _one_of_each(judged, label, judged.error, n_trees)
 
 
 def cluster_centroid(judged: Judged, n_trees: int, random_state: Any) -> Choice:
@@ -30,11 +30,13 @@ def cluster_centroid(judged: Judged, n_trees: int, random_state: Any) -> Choice:
 def largest_mean_distance(judged: Judged, n_trees: int) -> Choice:
     """Take the tree of each cluster that is farthest, on average, from those of the others (Giacinto et al. 2000).
 
-    Clusters are agglomerated (Ward) by the distance of the trees' vectors of right (1) and wrong (0) votes.
+    Clusters are agglomerated (Ward) by the distance of the trees' vectors of right (1) and wrong (0) votes, or of
+    their predictions for regression.
     """
     from sklearn.cluster import AgglomerativeClustering
 
-    both = judged.both_right
+    is_regression = judged.forest.classes is None
+    both = judged.residual_products if is_regression else judged.both_right
     right = np.diagonal(both)
     distance = np.sqrt(np.maximum(right[:, None] + right - 2.0 * both, 0.0))
     if n_trees == judged.n_trees:
@@ -78,7 +80,7 @@ def _one_of_each(judged: Judged, label: NDArray[np.int64], badness: NDArray[Any]
     by_badness = in_order(np.asarray(badness, np.float64))
     _, first = np.unique(label[by_badness], return_index=True)
     chosen = by_badness[first].tolist()
-    for tree in in_order(judged.total_weight - judged.n_right).tolist():
+    for tree in in_order(judged.error).tolist():
         if len(chosen) == n_trees:
             break
         if tree not in chosen:

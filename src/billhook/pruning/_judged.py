@@ -41,7 +41,7 @@ class Judged:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.forest.n_classes
+        return self.forest.n_classes  # 1 for regression
 
     @property
     def all_trees(self) -> NDArray[np.int64]:
@@ -112,43 +112,70 @@ class Judged:
         return self.count_both(self.right)
 
     @cached_property
+    def residual_products(self) -> NDArray[np.float64]:
+        """The weighted sums over rows (and classes) of the products of two trees' residuals."""
+        return self.gram(lambda rows: residuals(self, rows), self.n_classes)
+
+    @cached_property
+    def error(self) -> NDArray[Any]:
+        """How wrong each tree is: the weight of its wrong votes, or its squared error for regression."""
+        if self.forest.classes is None:
+            return np.diagonal(self.residual_products).copy()
+        return np.asarray(self.total_weight - self.n_right)
+
+    @cached_property
     def total_weight(self) -> Any:
         """The weight of all rows."""
         return self.weight.sum()
 
 
-def probabilities(judged: Judged, rows: slice) -> NDArray[np.float64]:
+def probabilities(judged: Judged, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the trees' class probabilities for some rows: (trees, rows times classes)."""
     blocks = [judged.leaf_value(tree)[judged.leaf[tree, rows]].ravel() for tree in range(judged.n_trees)]
     return np.stack(blocks)
 
 
+def residuals(judged: Judged, rows: slice) -> NDArray[np.float64]:
+    """Return the trees' probabilities minus 1 for the true class, or predictions minus targets, for some rows."""
+    if judged.forest.classes is None:
+        return np.asarray(probabilities(judged, rows) - judged.y[rows])
+    return np.asarray(probabilities(judged, rows) - np.eye(judged.n_classes)[judged.y[rows]].ravel())
+
+
 def judge(forest: Forest, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Judged:
     """Check the rows and labels against the forest, and find the leaves."""
-    if forest.task != "classification":
-        raise TypeError("pruning of regression forests is not there yet; this forest predicts numbers")
     of_nodes = forest.value
     if forest.link == "logistic" and forest.averages:
         of_nodes = np.concatenate([-of_nodes, of_nodes], axis=1) / 2
-    if of_nodes.shape[1] != forest.n_classes:
+    if not forest.averages or of_nodes.shape[1] != forest.n_classes:
         raise TypeError(
-            f"pruning judges each tree as a classifier of all {forest.n_classes} classes; "
-            "the trees of this forest (boosting) only add to one score"
+            "pruning judges each tree by itself, and needs a forest whose trees are averaged; the trees of this one "
+            "(boosting) correct one another"
         )
     leaf = np.ascontiguousarray(forest.apply(X).T)
-    codes = _class_numbers(y, forest)
-    if codes.size != leaf.shape[1]:
-        raise ValueError(f"X has {leaf.shape[1]:,} rows and y {codes.size:,} labels")
-    if codes.size == 0:
+    target = _targets(y, forest) if forest.classes is None else _class_numbers(y, forest)
+    if target.size != leaf.shape[1]:
+        raise ValueError(f"X has {leaf.shape[1]:,} rows and y {target.size:,} labels")
+    if target.size == 0:
         raise ValueError("pruning needs at least one row")
-    weight: NDArray[Any] = np.ones(codes.size, np.int64)
+    weight: NDArray[Any] = np.ones(target.size, np.int64)
     if sample_weight is not None:
         weight = np.array(sample_weight, np.float64)
-        if weight.shape != codes.shape or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-            raise ValueError(f"sample_weight must be {codes.size:,} finite numbers, none negative and not all zero")
+        if weight.shape != target.shape or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+            raise ValueError(f"sample_weight must be {target.size:,} finite numbers, none negative and not all zero")
     scale = np.repeat(forest.tree_weight * forest.n_trees, np.diff(forest.offset))[:, None]
     value = of_nodes if (scale == 1.0).all() else of_nodes * scale
-    return Judged(forest, leaf, value, codes, weight)
+    return Judged(forest, leaf, value, target, weight)
+
+
+def _targets(y: ArrayLike, forest: Forest) -> NDArray[np.float64]:
+    target = np.asarray(y)
+    if target.ndim != 1 or target.dtype.kind not in "biuf":
+        raise ValueError(f"y must be a list of numbers, not {target.dtype} of shape {target.shape}")
+    if not np.isfinite(target).all():
+        raise ValueError(f"y holds {np.count_nonzero(~np.isfinite(target)):,} numbers that are missing or infinite")
+    # What the trees' mean has to reach.
+    return np.asarray(target.astype(np.float64) - forest.base[0])
 
 
 def _class_numbers(y: ArrayLike, forest: Forest) -> NDArray[np.int64]:

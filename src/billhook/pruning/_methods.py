@@ -5,27 +5,40 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import Forest
 from billhook.interop import as_forest
-from billhook.pruning import _clustering, _ordering, _programming, _ranking
+from billhook.pruning import _clustering, _ordering, _programming, _ranking, _weighting
 from billhook.pruning._judged import Judged, judge
 
 
 @dataclass(frozen=True)
 class PruningMethod:
-    """A pruning method: its name, family, options with their defaults, where it comes from, whether it is nested."""
+    """A pruning method: what it is called, what it can do, and where it comes from.
+
+    Attributes
+    ----------
+    name, family : str
+    options : dict
+        Names and defaults.
+    reference : str
+    nested : bool
+        Whether the choice of K trees is the start of the choice of more: then `pruning_order` has all of them.
+    regression : bool
+        Whether it prunes forests that predict numbers too.
+    """
 
     name: str
     family: str
     options: dict[str, Any]
     reference: str
     nested: bool
-    choose: Callable[..., NDArray[np.int64]]
+    regression: bool
+    choose: Callable[..., Any]
 
 
 def random(judged: Judged, n_trees: int, random_state: Any) -> NDArray[np.int64]:
@@ -43,6 +56,23 @@ def _ranked(score: Callable[..., NDArray[Any]]) -> Callable[..., NDArray[np.int6
     return choose
 
 
+# What has a meaning for numbers too.
+FOR_REGRESSION = {
+    "individual_error",
+    "random",
+    "ranking",
+    "reduced_error",
+    "complementariness",
+    "ordering",
+    "cluster_accuracy",
+    "largest_mean_distance",
+    "cluster_centroid",
+    "pairwise_error",
+    "programming",
+    "proximal",
+}
+
+
 def _table() -> dict[str, PruningMethod]:
     rows: list[tuple[str, Callable[..., Any], str, bool]] = [
         ("ranking", _ranking.individual_error, "", True),
@@ -58,6 +88,7 @@ def _table() -> dict[str, PruningMethod]:
         ("ordering", _ordering.complementariness, "Martínez-Muñoz and Suárez 2004", True),
         ("ordering", _ordering.drep, "Li, Yu and Zhou 2012", True),
         ("ordering", _ordering.margin_distance, "Martínez-Muñoz and Suárez 2004", True),
+        ("ordering", _ordering.ensemble_auc, "", True),
         ("ordering", _ordering.ordering, "your own score", True),
         ("clustering", _clustering.cluster_accuracy, "Lazarevic and Obradovic 2001", False),
         ("clustering", _clustering.largest_mean_distance, "Giacinto, Roli and Fumera 2000", False),
@@ -65,6 +96,7 @@ def _table() -> dict[str, PruningMethod]:
         ("programming", _programming.pairwise_error, "Zhang, Burer and Street 2006", False),
         ("programming", _programming.combined_diversity, "Cavalcanti et al. 2016", False),
         ("programming", _programming.programming, "your own scores", False),
+        ("weighting", _weighting.proximal, "Buschjäger and Morik 2023", False),
     ]
     table = {}
     for family, function, reference, nested in rows:
@@ -72,7 +104,7 @@ def _table() -> dict[str, PruningMethod]:
         options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         choose = function if "n_trees" in inspect.signature(function).parameters else _ranked(function)
         name = function.__name__
-        table[name] = PruningMethod(name, family, options, reference, nested, choose)
+        table[name] = PruningMethod(name, family, options, reference, nested, name in FOR_REGRESSION, choose)
     return table
 
 
@@ -112,7 +144,7 @@ def prune(
     method : str
         One of `pruning_methods`.
     n_trees : int
-        How many trees to keep.
+        How many trees to keep; proximal may keep fewer.
     sample_weight : array, optional
         The weight of each row.
     random_state : int or RandomState, optional
@@ -131,6 +163,10 @@ def prune(
     8
     """
     chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options)
+    if isinstance(chosen, _weighting.WeightedChoice):
+        # The sum of the weights is part of what was learned.
+        scale = forest.tree_weight[chosen.trees] * forest.n_trees
+        return forest.select(chosen.trees).with_weights(chosen.weight * scale)
     return forest.select(chosen)
 
 
@@ -156,7 +192,40 @@ def pruning_order(
             f"{method} has no order: its choice for each number of trees is another. Nested are {nested}"
         )
     order, _ = _choose(model, X, y, method, n_trees, sample_weight, random_state, options)
+    assert not isinstance(order, _weighting.WeightedChoice)
     return order
+
+
+class PruningGain(NamedTuple):
+    """What leaving out single trees does to the squared error of the mean: see `pruning_gain`."""
+
+    products: NDArray[np.float64]
+    error: float
+    error_without: NDArray[np.float64]
+    helps: NDArray[np.bool_]
+
+
+def pruning_gain(model: Any, X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> PruningGain:
+    """Return whether leaving out a tree would lower the squared error of the mean, tree by tree.
+
+    The error of a mean of M trees is the sum of C_ij = E[(h_i - y)(h_j - y)] over all i and j, divided by M^2: for
+    classes, h is the vector of probabilities and y that of the true class. Without tree k it is the sum without its
+    row and column, divided by (M - 1)^2. Where no tree `helps`, pruning can only trade accuracy for size.
+
+    Returns
+    -------
+    PruningGain
+        `products`, the matrix C; `error` of the mean of all trees; `error_without` each tree; `helps`, whether that
+        is lower.
+    """
+    judged = judge(as_forest(model), X, y, sample_weight)
+    if judged.n_trees < 2:
+        raise ValueError("a forest of one tree has none to leave out")
+    products = judged.residual_products / judged.total_weight
+    whole = products.sum()
+    error = float(whole / judged.n_trees**2)
+    without = (whole - 2.0 * products.sum(axis=1) + np.diagonal(products)) / (judged.n_trees - 1) ** 2
+    return PruningGain(products, error, without, without < error)
 
 
 def _choose(
@@ -168,7 +237,7 @@ def _choose(
     sample_weight: ArrayLike | None,
     random_state: Any,
     options: dict[str, Any],
-) -> tuple[NDArray[np.int64], Forest]:
+) -> tuple[NDArray[np.int64] | _weighting.WeightedChoice, Forest]:
     found = _method(method)
     unknown = sorted(set(options) - set(found.options))
     if unknown:
@@ -178,6 +247,11 @@ def _choose(
     if set(needed) - set(options):
         raise TypeError(f"{method} needs the option {needed[0]!r}")
     forest = as_forest(model)
+    if forest.classes is None and not found.regression:
+        raise TypeError(
+            f"{method} judges class votes, and this forest predicts numbers; for regression there are "
+            f"{', '.join(sorted(FOR_REGRESSION))}"
+        )
     wanted = forest.n_trees if n_trees is None else _tree_count(n_trees, forest)
     judged = judge(forest, X, y, sample_weight)
     if "random_state" in inspect.signature(found.choose).parameters:

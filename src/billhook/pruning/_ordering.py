@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.kernels import add_tree, best_addition, weigh_matches
+from billhook.kernels import add_tree, best_addition, largest_area, weigh_matches
 from billhook.pruning._judged import Judged
 from billhook.pruning._ranking import kappa_matrix
 
@@ -62,7 +62,12 @@ class _Growing:
 
 
 def reduced_error(judged: Judged, n_trees: int) -> Order:
-    """Add the tree that leaves the smallest error (Margineantu and Dietterich 1997), by soft voting."""
+    """Add the tree that leaves the smallest error (Margineantu and Dietterich 1997), by soft voting.
+
+    For regression, the smallest squared error of the mean.
+    """
+    if judged.forest.classes is None:
+        return _reduced_squared_error(judged, n_trees)
     grown = _Growing(judged)
     while len(grown.order) < n_trees:
         grown.add(grown.best_of(grown.left))
@@ -72,8 +77,11 @@ def reduced_error(judged: Judged, n_trees: int) -> Order:
 def complementariness(judged: Judged, n_trees: int) -> Order:
     """Start from the most accurate tree; add the one right on most rows that the others get wrong.
 
-    Martínez-Muñoz and Suárez 2004.
+    Martínez-Muñoz and Suárez 2004. For regression there is no right and wrong: what complements the others best is
+    what lowers their squared error most, which is `reduced_error`.
     """
+    if judged.forest.classes is None:
+        return _reduced_squared_error(judged, n_trees)
     grown = _Growing(judged)
     grown.add(int(judged.n_right.argmax()))
     while len(grown.order) < n_trees:
@@ -83,6 +91,20 @@ def complementariness(judged: Judged, n_trees: int) -> Order:
         matches = weigh_matches(judged.right, wanted, judged.weight, grown.left)
         grown.add(int(grown.left[matches.argmax()]))
     return np.array(grown.order)
+
+
+def _reduced_squared_error(judged: Judged, n_trees: int) -> Order:
+    """Of the residuals only their products with one another are needed: the squared error is a sum of them."""
+    products = judged.residual_products
+    with_chosen = np.zeros(judged.n_trees)
+    left = judged.all_trees
+    order: list[int] = []
+    while len(order) < n_trees:
+        tree = int(left[in_order((2.0 * with_chosen + np.diagonal(products))[left])[0]])
+        order.append(tree)
+        with_chosen += products[tree]
+        left = left[left != tree]
+    return np.array(order)
 
 
 def drep(judged: Judged, n_trees: int, *, rho: float = 0.4) -> Order:
@@ -99,6 +121,29 @@ def drep(judged: Judged, n_trees: int, *, rho: float = 0.4) -> Order:
         n_kept = math.ceil(rho * grown.left.size)
         most_diverse = np.sort(grown.left[in_order(agree)[:n_kept]])
         grown.add(grown.best_of(most_diverse))
+    return np.array(grown.order)
+
+
+def ensemble_auc(judged: Judged, n_trees: int) -> Order:
+    """Add the tree that gives the largest area under the ROC curve, the mean over classes against the rest.
+
+    Scores are counted in bins, about one for each row, and at most 65,536.
+    """
+    grown = _Growing(judged)
+    n_bins = min(2**16, max(2**12, 1 << judged.n_rows.bit_length()))
+    while len(grown.order) < n_trees:
+        grown.add(
+            largest_area(
+                grown.score,
+                judged.y,
+                judged.weight,
+                n_bins,
+                grown.left,
+                judged.leaf,
+                judged.forest.offset,
+                judged.value,
+            )
+        )
     return np.array(grown.order)
 
 

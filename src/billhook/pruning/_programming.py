@@ -14,7 +14,13 @@ Choice = NDArray[np.int64]
 
 
 def pairwise_error(judged: Judged, n_trees: int, random_state: Any, *, restarts: int = 10) -> Choice:
-    """Choose trees that seldom are wrong, and seldom together (Zhang, Burer and Street 2006)."""
+    """Choose trees that seldom are wrong, and seldom together (Zhang, Burer and Street 2006).
+
+    For regression, trees whose residuals have the smallest sum of products.
+    """
+    if judged.forest.classes is None:
+        pair = judged.residual_products / judged.total_weight
+        return minimise(np.zeros(judged.n_trees), pair, n_trees, restarts, random_state)
     total = judged.total_weight
     wrong = (total - judged.n_right).astype(np.float64)
     both = both_wrong(judged)

@@ -16,8 +16,8 @@ Scores = NDArray[Any]
 
 
 def individual_error(judged: Judged) -> Scores:
-    """Return the weight of the rows each tree gets wrong."""
-    return np.asarray(judged.total_weight - judged.n_right)
+    """Return the weight of the rows each tree gets wrong; its squared error for regression."""
+    return judged.error
 
 
 def individual_contribution(judged: Judged) -> Scores:
