@@ -5,15 +5,31 @@
 '0.1.0'
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from billhook.forest import Forest, ModelFileError, load
 from billhook.interop import as_forest, to_estimator
 from billhook.pruning import PruningGain, PruningMethod, prune, pruning_gain, pruning_methods, pruning_order
 
 __version__ = "0.1.0"
 
+if TYPE_CHECKING:
+    from billhook.estimators import PrunedForestClassifier, PrunedForestRegressor
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators, and with them scikit-learn, when they are asked for."""
+    if name in ("PrunedForestClassifier", "PrunedForestRegressor"):
+        return getattr(import_module("billhook.estimators"), name)
+    raise AttributeError(f"module 'billhook' has no attribute {name!r}")
+
+
 __all__ = [
     "Forest",
     "ModelFileError",
+    "PrunedForestClassifier",
+    "PrunedForestRegressor",
     "PruningGain",
     "PruningMethod",
     "as_forest",

@@ -1,5 +1,21 @@
 """Fewer trees: every published method of ensemble pruning."""
 
-from billhook.pruning._methods import PruningGain, PruningMethod, prune, pruning_gain, pruning_methods, pruning_order
+from billhook.pruning._methods import (
+    PruningGain,
+    PruningMethod,
+    choose_trees,
+    prune,
+    pruning_gain,
+    pruning_methods,
+    pruning_order,
+)
 
-__all__ = ["PruningGain", "PruningMethod", "prune", "pruning_gain", "pruning_methods", "pruning_order"]
+__all__ = [
+    "PruningGain",
+    "PruningMethod",
+    "choose_trees",
+    "prune",
+    "pruning_gain",
+    "pruning_methods",
+    "pruning_order",
+]

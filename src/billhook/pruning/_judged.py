@@ -142,8 +142,17 @@ def residuals(judged: Judged, rows: slice) -> NDArray[np.float64]:
     return np.asarray(probabilities(judged, rows) - np.eye(judged.n_classes)[judged.y[rows]].ravel())
 
 
-def judge(forest: Forest, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Judged:
-    """Check the rows and labels against the forest, and find the leaves."""
+def judge(
+    forest: Forest,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    seen: NDArray[np.bool_] | None = None,
+) -> Judged:
+    """Check the rows and labels against the forest, and find the leaves.
+
+    On rows that a tree has `seen` (trees, rows) it says what its root says: as if it knew nothing of them.
+    """
     of_nodes = forest.value
     if forest.link == "logistic" and forest.averages:
         of_nodes = np.concatenate([-of_nodes, of_nodes], axis=1) / 2
@@ -153,6 +162,8 @@ def judge(forest: Forest, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike |
             "(boosting) correct one another"
         )
     leaf = np.ascontiguousarray(forest.apply(X).T)
+    if seen is not None:
+        leaf[seen] = 0
     target = _targets(y, forest) if forest.classes is None else _class_numbers(y, forest)
     if target.size != leaf.shape[1]:
         raise ValueError(f"X has {leaf.shape[1]:,} rows and y {target.size:,} labels")

@@ -162,12 +162,41 @@ def prune(
     >>> bh.prune(rf, X[1::2], y[1::2], method="reduced_error", n_trees=8).n_trees
     8
     """
-    chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options)
+    pruned, _ = choose_trees(
+        model,
+        X,
+        y,
+        method=method,
+        n_trees=n_trees,
+        sample_weight=sample_weight,
+        random_state=random_state,
+        **options,
+    )
+    return pruned
+
+
+def choose_trees(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: str,
+    n_trees: int,
+    sample_weight: ArrayLike | None,
+    random_state: Any,
+    seen: NDArray[np.bool_] | None = None,
+    **options: Any,
+) -> tuple[Forest, NDArray[np.int64]]:
+    """Do what `prune` does, and return the numbers of the trees too.
+
+    On rows that a tree has `seen`, given as (trees, rows), it is not judged: it says what its root says.
+    """
+    chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options, seen)
     if isinstance(chosen, _weighting.WeightedChoice):
         # The sum of the weights is part of what was learned.
         scale = forest.tree_weight[chosen.trees] * forest.n_trees
-        return forest.select(chosen.trees).with_weights(chosen.weight * scale)
-    return forest.select(chosen)
+        return forest.select(chosen.trees).with_weights(chosen.weight * scale), chosen.trees
+    return forest.select(chosen), chosen
 
 
 def pruning_order(
@@ -237,6 +266,7 @@ def _choose(
     sample_weight: ArrayLike | None,
     random_state: Any,
     options: dict[str, Any],
+    seen: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int64] | _weighting.WeightedChoice, Forest]:
     found = _method(method)
     unknown = sorted(set(options) - set(found.options))
@@ -253,7 +283,7 @@ def _choose(
             f"{', '.join(sorted(FOR_REGRESSION))}"
         )
     wanted = forest.n_trees if n_trees is None else _tree_count(n_trees, forest)
-    judged = judge(forest, X, y, sample_weight)
+    judged = judge(forest, X, y, sample_weight, seen)
     if "random_state" in inspect.signature(found.choose).parameters:
         options = {"random_state": random_state, **options}
     return found.choose(judged, wanted, **options), forest
