@@ -96,7 +96,7 @@ def _table() -> dict[str, PruningMethod]:
         ("programming", _programming.pairwise_error, "Zhang, Burer and Street 2006", False),
         ("programming", _programming.combined_diversity, "Cavalcanti et al. 2016", False),
         ("programming", _programming.programming, "your own scores", False),
-        ("weighting", _weighting.proximal, "Buschjäger and Morik 2023", False),
+        ("weighting", _weighting.proximal, "", False),
     ]
     table = {}
     for family, function, reference, nested in rows:

@@ -1,0 +1,5 @@
+"""The command line: one module per sub-command."""
+
+from billhook.cli._main import main
+
+__all__ = ["main"]

@@ -1,0 +1,33 @@
+import argparse
+import sys
+from collections.abc import Sequence
+
+from billhook.cli import _methods, _prune
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return 0, or 2 after saying what is wrong."""
+    parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
+    parser.add_argument("--version", action="version", version=f"billhook {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in (_prune, _methods):
+        command.add_to(commands)
+    given = parser.parse_args(arguments)
+    if not hasattr(given, "run"):
+        parser.print_help()
+        return 0
+    try:
+        given.run(given)
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        print(f"billhook: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("billhook: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _version() -> str:
+    from billhook import __version__
+
+    return __version__

@@ -1,0 +1,5 @@
+"""Reading tables."""
+
+from billhook.datasets._table import Table, labels_like, read_table
+
+__all__ = ["Table", "labels_like", "read_table"]
