@@ -10,12 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 from billhook.forest import Forest, ModelFileError, load
 from billhook.interop import as_forest, to_estimator
-from billhook.pruning import PruningGain, PruningMethod, prune, pruning_gain, pruning_methods, pruning_order
-
-__version__ = "0.1.0"
+from billhook.pruning import (
+    PruningChoice,
+    PruningGain,
+    PruningMethod,
+    prune,
+    pruning_choice,
+    pruning_gain,
+    pruning_methods,
+    pruning_order,
+)
 
 if TYPE_CHECKING:
     from billhook.estimators import PrunedForestClassifier, PrunedForestRegressor
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Forest",
+    "ModelFileError",
+    "PrunedForestClassifier",
+    "PrunedForestRegressor",
+    "PruningChoice",
+    "PruningGain",
+    "PruningMethod",
+    "as_forest",
+    "load",
+    "prune",
+    "pruning_choice",
+    "pruning_gain",
+    "pruning_methods",
+    "pruning_order",
+    "to_estimator",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,20 +50,3 @@ def __getattr__(name: str) -> Any:
     if name in ("PrunedForestClassifier", "PrunedForestRegressor"):
         return getattr(import_module("billhook.estimators"), name)
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")
-
-
-__all__ = [
-    "Forest",
-    "ModelFileError",
-    "PrunedForestClassifier",
-    "PrunedForestRegressor",
-    "PruningGain",
-    "PruningMethod",
-    "as_forest",
-    "load",
-    "prune",
-    "pruning_gain",
-    "pruning_methods",
-    "pruning_order",
-    "to_estimator",
-]

@@ -40,6 +40,8 @@ def forest():
         ({"method": "margin_diversity", "alpha": -1}, ValueError, "alpha must lie between"),
         ({"method": "combined_diversity", "alpha": 2}, ValueError, "alpha must lie between"),
         ({"method": "pairwise_error", "restarts": -1}, ValueError, "restarts must not be negative"),
+        ({"method": "pairwise_error", "solver": "gurobi"}, ValueError, "'swaps' or 'scip', not 'gurobi'"),
+        ({"method": "pairwise_error", "time_limit": 0}, ValueError, "time_limit must be above 0"),
         ({"method": "kappa", "pairing": "max"}, ValueError, "'pairs' or 'min', not 'max'"),
         ({"method": "ranking"}, TypeError, "ranking needs the option 'score'"),
         ({"sample_weight": np.ones(3)}, ValueError, "sample_weight must be 150 finite numbers"),

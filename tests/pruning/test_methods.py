@@ -8,7 +8,7 @@ from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 import billhook as bh
 import naive
-from billhook.pruning import _judged, _methods, _programming, _ranking
+from billhook.pruning import _judged, _programming, _ranking
 from made_up import random_forest, tricky_rows
 
 TWINS = {
@@ -91,11 +91,14 @@ def test_programming_finds_the_best_choice_there_is(case, n_trees, method):
     n_trees = min(n_trees, forest.n_trees)
     P = naive.probability_lists(forest, X)
     pair = getattr(naive, f"{method}_matrix")(P, as_codes(forest, y))
-    chosen = _methods.METHODS[method].choose(_judged.judge(forest, X, y, None), n_trees, random_state=0).tolist()
+    choice = bh.pruning_choice(forest, X, y, method=method, n_trees=n_trees, random_state=0)
+    chosen = choice.trees.tolist()
     found = sum(pair[i][j] for i in chosen for j in chosen)
     best = naive.quadratic_choice([0.0] * len(P), pair, n_trees)
     assert len(set(chosen)) == n_trees
     assert found == pytest.approx(best, abs=1e-9)
+    assert choice.objective == pytest.approx(best, abs=1e-9)
+    assert choice.gap is None
 
 
 @given(judged())
@@ -169,6 +172,46 @@ def test_swaps_find_what_every_choice_would_on_larger_problems():
         pair = rng.normal(size=(16, 16))
         pair += pair.T
         single = rng.normal(size=16)
-        chosen = _programming.minimise(single, pair, 5, 20, 0)
+        chosen = _programming.minimise(single, pair, 5, _programming.Search("swaps", 20, 1.0, 0)).trees
         found = single[chosen].sum() + pair[np.ix_(chosen, chosen)].sum()
         assert found == pytest.approx(naive.quadratic_choice(single, pair, 5))
+
+
+def test_scip_proves_what_swaps_find():
+    pytest.importorskip("pyscipopt", reason="PySCIPOpt, the extra scip, is not installed")
+    rng = np.random.default_rng(0)
+    for n, k in ((8, 3), (14, 5)):
+        pair = rng.normal(size=(n, n))
+        pair += pair.T
+        single = rng.normal(size=n)
+        proven = _programming.minimise(single, pair, k, _programming.Search("scip", 0, 60.0, 0))
+        assert proven.gap == 0.0
+        assert proven.objective == pytest.approx(naive.quadratic_choice(single, pair, k))
+        found = single[proven.trees].sum() + pair[np.ix_(proven.trees, proven.trees)].sum()
+        assert found == pytest.approx(proven.objective)
+
+
+def test_scip_says_how_far_it_came_in_its_time():
+    pytest.importorskip("pyscipopt", reason="PySCIPOpt, the extra scip, is not installed")
+    rng = np.random.default_rng(0)
+    pair = rng.normal(size=(60, 60))
+    pair += pair.T
+    how = _programming.Search("scip", 3, 1.0, 0)
+    stopped = _programming.minimise(np.zeros(60), pair, 20, how)
+    by_swaps = _programming.minimise(np.zeros(60), pair, 20, how._replace(solver="swaps"))
+    assert stopped.gap > 0.0
+    assert stopped.objective <= by_swaps.objective + 1e-9
+    assert len(set(stopped.trees.tolist())) == 20
+
+
+@pytest.mark.parametrize("method", ["reduced_error", "complementariness", "drep", "ensemble_auc", "proximal"])
+def test_long_methods_tell_how_far_they_are(method):
+    rng = np.random.default_rng(0)
+    forest = fractions(rng, random_forest(rng, sizes=[3] * 6))
+    X = tricky_rows(rng, 20, 3)
+    told = []
+    bh.pruning_choice(
+        forest, X, rng.choice(forest.classes, 20), method=method, n_trees=4, progress=lambda *step: told.append(step)
+    )
+    steps = told[-1][1]
+    assert told == [(k, steps) for k in range(1, steps + 1)]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.cli._progress import ProgressBar
 from billhook.datasets import Table, labels_like, read_table
 from billhook.forest import Forest, load
-from billhook.pruning import prune
+from billhook.pruning import pruning_choice
 
 
 def add_to(commands: Any) -> None:
@@ -45,7 +46,16 @@ def run(given: argparse.Namespace) -> None:
     y = table.y if forest.classes is None else labels_like(table.y, forest.classes)
     print(f"{given.model}: {forest!r}", file=sys.stderr)
     start = time.perf_counter()
-    pruned = prune(forest, X, y, method=given.method, n_trees=given.trees, random_state=given.seed, **options)
+    pruned = pruning_choice(
+        forest,
+        X,
+        y,
+        method=given.method,
+        n_trees=given.trees,
+        random_state=given.seed,
+        progress=ProgressBar(sys.stderr),
+        **options,
+    ).forest
     seconds = time.perf_counter() - start
     pruned.save(given.out)
     print(f"{'':18}{'before':>14}{'after':>14}")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from billhook.forest import Forest
 from billhook.interop import as_forest
-from billhook.pruning import choose_trees
+from billhook.pruning import pruning_choice
 
 
 class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -58,7 +58,7 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             )
         fitted = self._fitted(X, y, weight, growing)
         seen = _seen_rows(fitted, len(y)) if self.pruning_data == "oob" else None
-        self.forest_, self.selected_ = choose_trees(
+        choice = pruning_choice(
             as_forest(fitted),
             X[judging],
             y[judging],
@@ -69,6 +69,7 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             seen=seen,
             **(self.method_options or {}),
         )
+        self.forest_, self.selected_ = choice.forest, choice.trees
         if is_classes:
             self.classes_ = self.forest_.classes
         return self

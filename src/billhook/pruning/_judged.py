@@ -27,6 +27,7 @@ class Judged:
     value: NDArray[np.float64]  # (nodes, classes): probabilities, times the tree's weight
     y: NDArray[Any]  # class numbers, or targets
     weight: NDArray[Any]  # ones as integers, or the given weights
+    progress: Callable[[int, int], None] | None = None  # told the steps that are done, and all
 
     @property
     def n_trees(self) -> int:
@@ -47,6 +48,11 @@ class Judged:
     def all_trees(self) -> NDArray[np.int64]:
         """The numbers of all trees."""
         return np.arange(self.n_trees)
+
+    def tell(self, done: int, steps: int) -> None:
+        """Tell whoever wants to know how far a method has come."""
+        if self.progress is not None:
+            self.progress(done, steps)
 
     def leaf_value(self, tree: int) -> NDArray[np.float64]:
         """Return the values of one tree's nodes."""
@@ -148,6 +154,7 @@ def judge(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     seen: NDArray[np.bool_] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Judged:
     """Check the rows and labels against the forest, and find the leaves.
 
@@ -176,7 +183,7 @@ def judge(
             raise ValueError(f"sample_weight must be {target.size:,} finite numbers, none negative and not all zero")
     scale = np.repeat(forest.tree_weight * forest.n_trees, np.diff(forest.offset))[:, None]
     value = of_nodes if (scale == 1.0).all() else of_nodes * scale
-    return Judged(forest, leaf, value, target, weight)
+    return Judged(forest, leaf, value, target, weight, progress)
 
 
 def _targets(y: ArrayLike, forest: Forest) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.pruning import _clustering, _ordering, _programming, _ranking, _weighting
+from billhook.pruning._choice import Chosen, PruningChoice
 from billhook.pruning._judged import Judged, judge
 
 
@@ -162,7 +163,7 @@ def prune(
     >>> bh.prune(rf, X[1::2], y[1::2], method="reduced_error", n_trees=8).n_trees
     8
     """
-    pruned, _ = choose_trees(
+    return pruning_choice(
         model,
         X,
         y,
@@ -171,32 +172,34 @@ def prune(
         sample_weight=sample_weight,
         random_state=random_state,
         **options,
-    )
-    return pruned
+    ).forest
 
 
-def choose_trees(
+def pruning_choice(
     model: Any,
     X: ArrayLike,
     y: ArrayLike,
     *,
-    method: str,
+    method: str = "reduced_error",
     n_trees: int,
-    sample_weight: ArrayLike | None,
-    random_state: Any,
+    sample_weight: ArrayLike | None = None,
+    random_state: Any = None,
     seen: NDArray[np.bool_] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
-) -> tuple[Forest, NDArray[np.int64]]:
-    """Do what `prune` does, and return the numbers of the trees too.
+) -> PruningChoice:
+    """Do what `prune` does, and tell how: which trees are kept and, of the programming methods, the objective.
 
-    On rows that a tree has `seen`, given as (trees, rows), it is not judged: it says what its root says.
+    The parameters are those of `prune`, and two more. `seen`, of shape (trees, rows), says which rows a tree was
+    trained on; there it is not judged, but says what its root says. `progress` is called with the number of steps done
+    and of all steps by the methods that take long.
     """
-    chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options, seen)
-    if isinstance(chosen, _weighting.WeightedChoice):
+    chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options, seen, progress)
+    pruned = forest.select(chosen.trees)
+    if chosen.weight is not None:
         # The sum of the weights is part of what was learned.
-        scale = forest.tree_weight[chosen.trees] * forest.n_trees
-        return forest.select(chosen.trees).with_weights(chosen.weight * scale), chosen.trees
-    return forest.select(chosen), chosen
+        pruned = pruned.with_weights(chosen.weight * forest.tree_weight[chosen.trees] * forest.n_trees)
+    return PruningChoice(pruned, chosen.trees, chosen.objective, chosen.gap)
 
 
 def pruning_order(
@@ -221,8 +224,7 @@ def pruning_order(
             f"{method} has no order: its choice for each number of trees is another. Nested are {nested}"
         )
     order, _ = _choose(model, X, y, method, n_trees, sample_weight, random_state, options)
-    assert not isinstance(order, _weighting.WeightedChoice)
-    return order
+    return order.trees
 
 
 class PruningGain(NamedTuple):
@@ -267,7 +269,8 @@ def _choose(
     random_state: Any,
     options: dict[str, Any],
     seen: NDArray[np.bool_] | None = None,
-) -> tuple[NDArray[np.int64] | _weighting.WeightedChoice, Forest]:
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Chosen, Forest]:
     found = _method(method)
     unknown = sorted(set(options) - set(found.options))
     if unknown:
@@ -283,10 +286,11 @@ def _choose(
             f"{', '.join(sorted(FOR_REGRESSION))}"
         )
     wanted = forest.n_trees if n_trees is None else _tree_count(n_trees, forest)
-    judged = judge(forest, X, y, sample_weight, seen)
+    judged = judge(forest, X, y, sample_weight, seen, progress)
     if "random_state" in inspect.signature(found.choose).parameters:
         options = {"random_state": random_state, **options}
-    return found.choose(judged, wanted, **options), forest
+    chosen = found.choose(judged, wanted, **options)
+    return chosen if isinstance(chosen, Chosen) else Chosen(chosen), forest
 
 
 def _method(name: str) -> PruningMethod:

@@ -28,8 +28,9 @@ def in_order(scores: NDArray[Any]) -> Order:
 class _Growing:
     """A sub-ensemble that grows: the sums of its trees' probabilities, and who is left."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: Judged, n_trees: int) -> None:
         self.judged = judged
+        self.n_trees = n_trees
         self.score = np.zeros((judged.n_rows, judged.n_classes))
         self.order: list[int] = []
         self.left = judged.all_trees
@@ -42,6 +43,7 @@ class _Growing:
         add_tree(judged.leaf[tree], judged.leaf_value(tree), self.score)
         self.order.append(tree)
         self.left = self.left[self.left != tree]
+        judged.tell(len(self.order), self.n_trees)
 
     def best_of(self, candidates: NDArray[np.int64]) -> int:
         judged = self.judged
@@ -68,7 +70,7 @@ def reduced_error(judged: Judged, n_trees: int) -> Order:
     """
     if judged.forest.classes is None:
         return _reduced_squared_error(judged, n_trees)
-    grown = _Growing(judged)
+    grown = _Growing(judged, n_trees)
     while len(grown.order) < n_trees:
         grown.add(grown.best_of(grown.left))
     return np.array(grown.order)
@@ -82,7 +84,7 @@ def complementariness(judged: Judged, n_trees: int) -> Order:
     """
     if judged.forest.classes is None:
         return _reduced_squared_error(judged, n_trees)
-    grown = _Growing(judged)
+    grown = _Growing(judged, n_trees)
     grown.add(int(judged.n_right.argmax()))
     while len(grown.order) < n_trees:
         wrong = grown.predicted != judged.y
@@ -114,7 +116,7 @@ def drep(judged: Judged, n_trees: int, *, rho: float = 0.4) -> Order:
     """
     if not 0.0 < rho <= 1.0:
         raise ValueError(f"rho must be above 0 and at most 1, not {rho}")
-    grown = _Growing(judged)
+    grown = _Growing(judged, n_trees)
     grown.add(int(judged.n_right.argmax()))
     while len(grown.order) < n_trees:
         agree = weigh_matches(judged.votes, grown.predicted, judged.weight, grown.left)
@@ -129,7 +131,7 @@ def ensemble_auc(judged: Judged, n_trees: int) -> Order:
 
     Scores are counted in bins, about one for each row, and at most 65,536.
     """
-    grown = _Growing(judged)
+    grown = _Growing(judged, n_trees)
     n_bins = min(2**16, max(2**12, 1 << judged.n_rows.bit_length()))
     while len(grown.order) < n_trees:
         grown.add(
@@ -193,7 +195,7 @@ def kappa(judged: Judged, n_trees: int, *, pairing: str = "pairs") -> Order:
 
 def ordering(judged: Judged, n_trees: int, *, score: Callable[[NDArray[np.float64], NDArray[Any]], float]) -> Order:
     """Add the tree for which the caller's own function says most of the (rows, classes) mean probabilities and y."""
-    grown = _Growing(judged)
+    grown = _Growing(judged, n_trees)
     while len(grown.order) < n_trees:
         size = len(grown.order) + 1
         scores = [

@@ -1,26 +1,34 @@
 """A quadratic choice: the K trees with the smallest sum of single and pairwise scores."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.kernels import improve_by_swaps
+from billhook.pruning._choice import Chosen
 from billhook.pruning._judged import Judged
 from billhook.pruning._ranking import kappa_matrix
 
-Choice = NDArray[np.int64]
 
-
-def pairwise_error(judged: Judged, n_trees: int, random_state: Any, *, restarts: int = 10) -> Choice:
+def pairwise_error(
+    judged: Judged,
+    n_trees: int,
+    random_state: Any,
+    *,
+    solver: str = "swaps",
+    restarts: int = 10,
+    time_limit: float = 60.0,
+) -> Chosen:
     """Choose trees that seldom are wrong, and seldom together (Zhang, Burer and Street 2006).
 
     For regression, trees whose residuals have the smallest sum of products.
     """
+    how = Search(solver, restarts, time_limit, random_state)
     if judged.forest.classes is None:
         pair = judged.residual_products / judged.total_weight
-        return minimise(np.zeros(judged.n_trees), pair, n_trees, restarts, random_state)
+        return minimise(np.zeros(judged.n_trees), pair, n_trees, how)
     total = judged.total_weight
     wrong = (total - judged.n_right).astype(np.float64)
     both = both_wrong(judged)
@@ -28,12 +36,19 @@ def pairwise_error(judged: Judged, n_trees: int, random_state: Any, *, restarts:
     share = np.divide(both, wrong[:, None], out=np.zeros_like(both), where=wrong[:, None] > 0)
     pair = (share + share.T) / 2
     np.fill_diagonal(pair, wrong / total)
-    return minimise(np.zeros(judged.n_trees), pair, n_trees, restarts, random_state)
+    return minimise(np.zeros(judged.n_trees), pair, n_trees, how)
 
 
 def combined_diversity(
-    judged: Judged, n_trees: int, random_state: Any, *, alpha: float = 1.0, restarts: int = 10
-) -> Choice:
+    judged: Judged,
+    n_trees: int,
+    random_state: Any,
+    *,
+    alpha: float = 1.0,
+    solver: str = "swaps",
+    restarts: int = 10,
+    time_limit: float = 60.0,
+) -> Chosen:
     """Choose trees by the mean of five measures of how alike two trees are (Cavalcanti et al. 2016).
 
     Minus the disagreement, Q statistic, correlation, kappa, double fault; with `alpha` below 1, and single errors.
@@ -49,7 +64,8 @@ def combined_diversity(
     correlation = _ratio(a * d - apart, np.sqrt((a + b) * (c + d) * (a + c) * (b + d)))
     pair = (-(b + c) + q + correlation + kappa_matrix(judged) + d) / 5
     np.fill_diagonal(pair, 0.0)
-    return minimise((1 - alpha) * (1.0 - right), alpha * pair, n_trees, restarts, random_state)
+    how = Search(solver, restarts, time_limit, random_state)
+    return minimise((1 - alpha) * (1.0 - right), alpha * pair, n_trees, how)
 
 
 def programming(
@@ -60,8 +76,10 @@ def programming(
     pair: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[Any]], float],
     single: Callable[[NDArray[np.float64], NDArray[Any]], float] | None = None,
     alpha: float = 0.5,
+    solver: str = "swaps",
     restarts: int = 10,
-) -> Choice:
+    time_limit: float = 60.0,
+) -> Chosen:
     """Choose by the caller's own scores: `single(P, y)` of a tree and `pair(P, Q, y)` of two; smaller is better."""
     _check_alpha(alpha)
     n = judged.n_trees
@@ -71,30 +89,81 @@ def programming(
     for i in range(n):
         for j in range(i, n):
             p[i, j] = p[j, i] = pair(tables[i], tables[j], judged.y)
-    return minimise((1 - alpha) * q, alpha * p, n_trees, restarts, random_state)
+    return minimise((1 - alpha) * q, alpha * p, n_trees, Search(solver, restarts, time_limit, random_state))
 
 
-def minimise(
-    single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, restarts: int, random_state: Any
-) -> Choice:
-    """Return the K trees with the smallest single.w + w'pair w that a local search finds.
+class Search(NamedTuple):
+    """How to look for the best choice."""
 
-    Best swaps from a greedy start, and from as many random ones as there are restarts.
+    solver: str
+    restarts: int
+    time_limit: float
+    random_state: Any
+
+
+def minimise(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, how: Search) -> Chosen:
+    """Return the K trees with the smallest single.w + w'pair w.
+
+    Found by the best swaps from a greedy start and from as many random ones as there are restarts; with
+    ``solver="scip"``, that is where the exact solver begins, and the gap says how far it came in the time it had.
     """
+    if how.solver not in ("swaps", "scip"):
+        raise ValueError(f"solver must be 'swaps' or 'scip', not {how.solver!r}")
+    if how.restarts < 0:
+        raise ValueError(f"restarts must not be negative, not {how.restarts}")
+    if not how.time_limit > 0:
+        raise ValueError(f"time_limit must be above 0 seconds, not {how.time_limit}")
+    found = _search_by_swaps(single, np.ascontiguousarray(pair), n_trees, how)
+    if how.solver == "scip" and n_trees < single.size:
+        return _prove_by_scip(single, pair, found, how.time_limit)
+    return found
+
+
+def _search_by_swaps(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, how: Search) -> Chosen:
     from sklearn.utils import check_random_state
 
-    if restarts < 0:
-        raise ValueError(f"restarts must not be negative, not {restarts}")
     n = single.size
-    rng = check_random_state(random_state)
+    rng = check_random_state(how.random_state)
     best, lowest = _greedy(single, pair, n_trees), np.inf
-    for attempt in range(restarts + 1):
+    for attempt in range(how.restarts + 1):
         chosen = np.zeros(n, np.bool_)
         chosen[best if attempt == 0 else rng.permutation(n)[:n_trees]] = True
-        objective = improve_by_swaps(single, np.ascontiguousarray(pair), chosen)
-        if objective < lowest - 1e-12 * (1.0 + abs(lowest) if np.isfinite(lowest) else 0.0):
+        objective = improve_by_swaps(single, pair, chosen)
+        if attempt == 0 or objective < lowest - 1e-12 * (1.0 + abs(lowest)):
             best, lowest = np.flatnonzero(chosen), objective
-    return best
+    return Chosen(best, objective=float(lowest))
+
+
+def _prove_by_scip(
+    single: NDArray[np.float64], pair: NDArray[np.float64], start: Chosen, time_limit: float
+) -> Chosen:
+    try:
+        from pyscipopt import Model, quicksum
+    except ImportError:
+        raise ImportError("solver='scip' needs PySCIPOpt: pip install 'billhook[scip]'") from None
+    assert start.objective is not None
+    n = single.size
+    model = Model()
+    model.hideOutput()
+    model.setParam("limits/time", time_limit)
+    take = [model.addVar(vtype="B") for _ in range(n)]
+    cost = model.addVar(lb=None)
+    model.addCons(quicksum(take) == start.trees.size)
+    both = quicksum(2.0 * pair[i, j] * take[i] * take[j] for i in range(n) for j in range(i))
+    alone = quicksum((single[i] + pair[i, i]) * take[i] for i in range(n))
+    model.addCons(alone + both <= cost)
+    model.setObjective(cost)
+    known = model.createSol()
+    for i in range(n):
+        model.setSolVal(known, take[i], float(i in start.trees))
+    model.setSolVal(known, cost, start.objective)
+    model.addSol(known)
+    model.optimize()
+    gap = float(model.getGap())
+    if model.getNSols() and model.getObjVal() < start.objective - 1e-9:
+        trees = np.array([i for i in range(n) if model.getVal(take[i]) > 0.5], np.int64)
+        return Chosen(trees, objective=float(model.getObjVal()), gap=gap)
+    return start._replace(gap=gap)
 
 
 def both_wrong(judged: Judged) -> NDArray[np.float64]:
@@ -103,7 +172,7 @@ def both_wrong(judged: Judged) -> NDArray[np.float64]:
     return np.asarray(judged.total_weight - right[:, None] - right + judged.both_right)
 
 
-def _greedy(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int) -> Choice:
+def _greedy(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int) -> NDArray[np.int64]:
     chosen: list[int] = []
     cost = single + np.diagonal(pair)
     for _ in range(n_trees):

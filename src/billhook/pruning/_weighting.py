@@ -1,21 +1,15 @@
 """Learn the trees' weights; trees without weight leave."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from billhook.pruning._choice import Chosen
 from billhook.pruning._judged import Judged, probabilities
 
 Vector = NDArray[np.float64]
-
-
-class WeightedChoice(NamedTuple):
-    """Trees, and the weight of each."""
-
-    trees: NDArray[np.int64]
-    weight: Vector
 
 
 def proximal(
@@ -32,7 +26,7 @@ def proximal(
     batch_size: int = 256,
     simplex: bool = True,
     node_penalty: float = 0.0,
-) -> WeightedChoice:
+) -> Chosen:
     """Descend by stochastic proximal steps on the loss of the weighted sum of the trees' probabilities.
 
     After each step on a batch, the penalty acts: ``"L1"`` draws every weight towards 0 by step size times strength,
@@ -51,7 +45,7 @@ def proximal(
     weight = np.full(judged.n_trees, 1.0 / judged.n_trees)
     step = _Adam(judged.n_trees, step_size) if optimizer == "adam" else _Descent(step_size)
     row_weight = judged.weight / np.mean(judged.weight)
-    for _ in range(epochs):
+    for epoch in range(epochs):
         shuffled = rng.permutation(judged.n_rows)
         for start in range(0, judged.n_rows, batch_size):
             rows = shuffled[start : start + batch_size]
@@ -63,11 +57,12 @@ def proximal(
             weight = shrink(weight, penalty, n_trees, strength * step_size)
             if simplex:
                 weight = project_to_simplex(weight, weight != 0.0 if penalty == "hard_L0" else None)
+        judged.tell(epoch + 1, epochs)
     chosen = np.sort(np.argsort(-np.abs(weight), kind="stable")[:n_trees])
     chosen = chosen[weight[chosen] != 0.0]
     if chosen.size == 0:
         raise ValueError(f"a strength of {strength} leaves no tree a weight; lower it")
-    return WeightedChoice(chosen, weight[chosen])
+    return Chosen(chosen, weight[chosen])
 
 
 def loss_slope(loss: str, score: Vector, target: Vector) -> Vector:
