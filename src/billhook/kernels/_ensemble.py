@@ -159,6 +159,10 @@ def largest_area(
     same, and the first of those is returned.
     """
     n_rows, n_classes = score.shape
+    by_class = score.T.copy()
+    lowest, highest = np.empty(n_classes), np.empty(n_classes)
+    for c in range(n_classes):
+        lowest[c], highest[c] = by_class[c].min(), by_class[c].max()
     in_class, elsewhere = np.empty(n_bins), np.empty(n_bins)
     best, largest = candidates[0], -1.0
     for i in range(candidates.size):
@@ -166,13 +170,13 @@ def largest_area(
         table = value[offset[tree] : offset[tree + 1]]
         total, n_areas = 0.0, 0
         for c in range(n_classes):
-            low = score[:, c].min() + table[:, c].min()
-            high = score[:, c].max() + table[:, c].max()
+            of_leaf = table[:, c].copy()
+            low, high = lowest[c] + of_leaf.min(), highest[c] + of_leaf.max()
             scale = (n_bins - 1) / (high - low) if high > low else 0.0
             in_class[:] = 0.0
             elsewhere[:] = 0.0
             for n in range(n_rows):
-                b = int((score[n, c] + table[leaf[tree, n], c] - low) * scale + 0.5)
+                b = int((by_class[c, n] + of_leaf[leaf[tree, n]] - low) * scale + 0.5)
                 if y[n] == c:
                     in_class[b] += weight[n]
                 else:

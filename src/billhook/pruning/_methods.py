@@ -191,8 +191,8 @@ def pruning_choice(
     """Do what `prune` does, and tell how: which trees are kept and, of the programming methods, the objective.
 
     The parameters are those of `prune`, and two more. `seen`, of shape (trees, rows), says which rows a tree was
-    trained on; there it is not judged, but says what its root says. `progress` is called with the number of steps done
-    and of all steps by the methods that take long.
+    trained on; there it is not judged, but says what its root says. `progress` is called with the number of steps
+    done and of all steps by the methods that take long.
     """
     chosen, forest = _choose(model, X, y, method, n_trees, sample_weight, random_state, options, seen, progress)
     pruned = forest.select(chosen.trees)

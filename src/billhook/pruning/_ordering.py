@@ -12,6 +12,7 @@ from billhook.pruning._judged import Judged
 from billhook.pruning._ranking import kappa_matrix
 
 Order = NDArray[np.int64]
+AUC_BINS = 2**13
 
 
 def in_order(scores: NDArray[Any]) -> Order:
@@ -129,17 +130,16 @@ def drep(judged: Judged, n_trees: int, *, rho: float = 0.4) -> Order:
 def ensemble_auc(judged: Judged, n_trees: int) -> Order:
     """Add the tree that gives the largest area under the ROC curve, the mean over classes against the rest.
 
-    Scores are counted in bins, about one for each row, and at most 65,536.
+    Scores are counted in 8,192 equal bins, and those in one bin count as equal.
     """
     grown = _Growing(judged, n_trees)
-    n_bins = min(2**16, max(2**12, 1 << judged.n_rows.bit_length()))
     while len(grown.order) < n_trees:
         grown.add(
             largest_area(
                 grown.score,
                 judged.y,
                 judged.weight,
-                n_bins,
+                AUC_BINS,
                 grown.left,
                 judged.leaf,
                 judged.forest.offset,
