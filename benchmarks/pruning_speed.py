@@ -79,12 +79,10 @@ def main():
             repeats = 1 if given.large else 2
             by_rows.append(min(run(method, prepared(forest, X[:n], y[:n])) for _ in range(repeats)))
         judged = prepared(forest, X, y)
-        peak = float("nan")
-        if by_rows[-1] < 30:
-            tracemalloc.start()
-            run(method, judged)
-            peak = tracemalloc.get_traced_memory()[1] / 2**20
-            tracemalloc.stop()
+        tracemalloc.start()
+        run(method, judged)
+        peak = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
         seconds = "".join(f"{s:9.3f}" for s in by_rows)
         print(f"{method.name:25}{by_rows[-1]:9.3f}{peak:9.0f}{seconds}", flush=True)
 

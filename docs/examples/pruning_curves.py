@@ -62,6 +62,7 @@ def draw(path: str) -> None:
                 panel.plot(TREES, accuracy, marker="o", markersize=3, label=name)
         panel.set_xscale("log", base=2)
         panel.set_xticks(TREES, [str(n) for n in TREES])
+        panel.tick_params(labelbottom=True)
         panel.set_title(which)
         panel.set_xlabel("trees kept of 128")
         panel.grid(alpha=0.3)
