@@ -68,13 +68,14 @@ def leaf_of_truncated(forest, tree, row, max_leaves):
 
 
 def probability_lists(forest, X):
-    """Return P; weights of trees count."""
-    weight = [float(w) * forest.n_trees for w in forest.tree_weight]
+    """Return P of a forest whose trees have equal weights: what each would say alone, base included."""
+    base = [float(b) for b in forest.base]
     return [
         [
-            [weight[m] * float(v) for v in forest.value[forest.offset[m] + leaf_of(forest, m, row)]]
-            if weight[m] != 1.0
-            else [float(v) for v in forest.value[forest.offset[m] + leaf_of(forest, m, row)]]
+            [
+                float(v) + b
+                for v, b in zip(forest.value[forest.offset[m] + leaf_of(forest, m, row)], base, strict=True)
+            ]
             for row in X
         ]
         for m in range(forest.n_trees)

@@ -62,6 +62,20 @@ def test_labels_that_look_like_numbers_may_be_strings():
     assert main(["prune", "strings.bhk", "strings.csv", "--label", "y", "--trees", "2", "--out", "two.bhk"]) == 0
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "names", [["01", "02", "03"], [True, False, True], ["1", "2.5", "3"], ["none", "some", "all"], [1.0, 2.0, 3.5]]
+)
+def test_labels_are_read_as_the_forest_knows_them(names):
+    X, y = load_iris(return_X_y=True)
+    labels = np.array(names)[y]
+    bh.as_forest(
+        RandomForestClassifier(5, random_state=0).fit(X, labels.astype(str) if names[0] == 1.0 else labels)
+    ).save("l.bhk")
+    pd.DataFrame(X).assign(y=labels).to_csv("l.csv", index=False)
+    assert main(["prune", "l.bhk", "l.csv", "--label", "y", "--trees", "2", "--out", "two.bhk"]) == 0
+
+
 def write(text):
     with open("odd.csv", "w") as file:
         file.write(text)

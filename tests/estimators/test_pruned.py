@@ -107,7 +107,13 @@ def test_numbers_too():
         ({"method": "reduced"}, ValueError, "no pruning method 'reduced'"),
         ({"method_options": {"rho": 1}}, TypeError, "does not take the option 'rho'"),
         ({"pruning_data": "test"}, ValueError, "'training', 'oob' or a share"),
-        ({"pruning_data": "oob", "estimator": ExtraTreesClassifier(40)}, ValueError, "bootstrap=False"),
+        (
+            {"pruning_data": "oob", "estimator": ExtraTreesClassifier(40)},
+            ValueError,
+            "saw all; fit it with bootstrap=True",
+        ),
+        ({"pruning_data": 1.0}, ValueError, "a share of the rows to hold out between 0 and 1"),
+        ({"estimator": RandomForestRegressor(40)}, TypeError, "cannot prune an estimator for regression"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused(parameters, error, message):
@@ -119,3 +125,12 @@ def test_a_frozen_estimator_of_more_rows_has_no_unseen_ones():
     rf = RandomForestClassifier(5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="fitted on more rows than the 100"):
         bh.PrunedForestClassifier(FrozenEstimator(rf), n_trees=2, pruning_data="oob").fit(X[:100], y[:100])
+
+
+def test_column_names_are_kept_and_checked():
+    frame, labels = load_iris(return_X_y=True, as_frame=True)
+    model = bh.PrunedForestClassifier(RandomForestClassifier(8), n_trees=3, random_state=0).fit(frame, labels)
+    assert model.forest_.feature_names == tuple(frame.columns)
+    frozen = FrozenEstimator(RandomForestClassifier(8, random_state=0).fit(frame, labels))
+    with pytest.raises(ValueError, match="not in the order, that the frozen estimator knows"):
+        bh.PrunedForestClassifier(frozen, n_trees=3).fit(frame[frame.columns[::-1]], labels)

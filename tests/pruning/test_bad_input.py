@@ -29,7 +29,8 @@ def forest():
         ({"n_trees": 2.5}, TypeError, "n_trees must be a whole number"),
         ({"y": y + 1}, ValueError, "labels that the forest does not know: 3; it knows 0, 1, 2"),
         ({"y": y[:10]}, ValueError, "X has 150 rows and y 10 labels"),
-        ({"y": np.where(y == 0, np.nan, y)}, ValueError, r"50 missing labels \(NaN\)"),
+        ({"y": np.where(y == 0, np.nan, y)}, ValueError, "50 missing labels"),
+        ({"y": np.where(y == 0, None, "1")}, ValueError, "50 missing labels"),
         ({"y": X}, ValueError, "y must have one dimension"),
         ({"X": X[:, :2]}, ValueError, "X has 2 features, but the forest was trained on 4"),
         ({"X": X[:0], "y": y[:0]}, ValueError, "at least one row"),
@@ -78,7 +79,9 @@ def test_regression_needs_numbers():
     with pytest.raises(ValueError, match="1 numbers that are missing or infinite"):
         bh.prune(rf, Xd, np.where(np.arange(len(yd)) == 5, np.nan, yd), n_trees=2)
     with pytest.raises(ValueError, match="list of numbers"):
-        bh.prune(rf, Xd, yd.astype(str), n_trees=2)
+        bh.prune(rf, Xd, np.where(yd > 100, "high", "low"), n_trees=2)
+    with pytest.raises(ValueError, match="only if its trees have equal weights"):
+        bh.prune(bh.as_forest(rf).with_weights([0.2, 0.3, 0.5]), Xd, yd, n_trees=2)
 
 
 @pytest.mark.parametrize("method", [m.name for m in bh.pruning_methods() if not {"score", "pair"} & set(m.options)])
@@ -114,3 +117,23 @@ def test_your_own_scores_do_what_the_named_methods_do(forest):
 
     pruned = bh.prune(forest, X, y, method="programming", pair=wrong_together, alpha=1.0, n_trees=3, random_state=0)
     assert pruned.n_trees == 3
+
+
+def test_scores_of_your_own_must_be_numbers_and_weigh_rows_themselves(forest):
+    with pytest.raises(ValueError, match="the score of tree 0 is not a number"):
+        bh.prune(forest, X, y, method="ranking", score=lambda *_: np.nan, n_trees=2)
+    with pytest.raises(TypeError, match="ranking cannot weigh rows"):
+        bh.prune(forest, X, y, method="ranking", score=lambda *_: 1.0, n_trees=2, sample_weight=np.ones(150))
+    order = iter([0.1, 0.9, -np.inf, 0.5, 0.2, 0.3])
+    ranked = bh.pruning_order(forest, X, y, method="ranking", score=lambda *_: next(order))
+    assert ranked.tolist() == [1, 3, 5, 4, 0, 2]
+
+
+def test_trees_without_weight_are_not_judged(forest):
+    with pytest.raises(ValueError, match="weights above 0"):
+        bh.prune(forest.with_weights([0.5, 0.5, 0, 0, 0, 0]), X, y, n_trees=2)
+
+
+def test_what_was_seen_must_be_of_the_right_shape(forest):
+    with pytest.raises(ValueError, match=r"seen has shape \(2, 2\); there are 6 trees and 150 rows"):
+        bh.pruning_choice(forest, X, y, n_trees=2, seen=np.zeros((2, 2), bool))

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.datasets import load_wine
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 import billhook as bh
@@ -47,7 +50,8 @@ def judged(draw, max_trees=12, max_rows=30):
     n_classes = draw(st.integers(2, 5))
     sizes = rng.choice([0, 1, 3, 8], n_trees)
     forest = fractions(rng, random_forest(rng, sizes=sizes, n_classes=n_classes))
-    forest = bh.Forest(**{**forest.__getstate__(), "base": np.zeros(n_classes)})
+    base = rng.choice([0.0, 0.0, 0.25], n_classes)  # mostly none
+    forest = bh.Forest(**{**forest.__getstate__(), "base": base})
     X = tricky_rows(rng, draw(st.integers(1, max_rows)), 3)
     if draw(st.booleans()):
         y = forest.select([int(rng.integers(n_trees))]).predict(X)
@@ -215,3 +219,48 @@ def test_long_methods_tell_how_far_they_are(method):
     )
     steps = told[-1][1]
     assert told == [(k, steps) for k in range(1, steps + 1)]
+
+
+@pytest.mark.parametrize("method", OF_ROWS_IN_ANY_ORDER)
+@given(judged(), st.integers(0, 2**32))
+def test_fractions_as_weights_have_no_rounding(method, case, seed):
+    forest, X, y = case
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(0, 4, len(y))
+    weight[0] = 3
+    about = {"method": method, "n_trees": forest.n_trees // 2 + 1, "random_state": 0}
+    expected = bh.prune(forest, X, y, sample_weight=weight, **about)
+    shuffled = rng.permutation(len(y))
+    assert bh.prune(forest, X[shuffled], y[shuffled], sample_weight=(weight / 3)[shuffled], **about) in (
+        expected,
+        bh.prune(forest, X, y, sample_weight=weight / 3, **about),
+    )
+
+
+@pytest.mark.parametrize(("method", "seed"), [("cluster_accuracy", 0), ("cluster_centroid", 1)])
+def test_clusters_are_those_of_the_whole_vectors_of_probabilities(method, seed):
+    X, y = load_wine(return_X_y=True)
+    rf = RandomForestClassifier(24, max_depth=2, random_state=seed).fit(X, y)
+    points = np.stack([tree.predict_proba(X).ravel() for tree in rf.estimators_])
+    found = KMeans(5, n_init=10, random_state=seed).fit(points)
+    errors = [(tree.predict(X) != y).sum() for tree in rf.estimators_]
+    far = np.linalg.norm(points - found.cluster_centers_[found.labels_], axis=1)
+    badness = errors if method == "cluster_accuracy" else far
+    expected = sorted(min(np.flatnonzero(found.labels_ == k), key=lambda m: badness[m]) for k in range(5))
+    choice = bh.pruning_choice(rf, X, y, method=method, n_trees=5, random_state=seed)
+    assert choice.trees.tolist() == expected
+
+
+def test_the_farthest_tree_of_each_cluster_is_taken():
+    X, y = load_wine(return_X_y=True)
+    rf = RandomForestClassifier(24, max_depth=2, random_state=0).fit(X[::2], y[::2])
+    right = np.stack([tree.predict(X) == y for tree in rf.estimators_]).astype(float)
+    label = AgglomerativeClustering(5).fit_predict(right)
+    chosen = []
+    for k in range(5):
+        others = right[label != k]
+        members = np.flatnonzero(label == k)
+        far = [np.mean([np.linalg.norm(right[m] - other) for other in others]) for m in members]
+        chosen.append(members[int(np.argmax(np.round(far, 9)))])
+    choice = bh.pruning_choice(rf, X, y, method="largest_mean_distance", n_trees=5)
+    assert choice.trees.tolist() == sorted(chosen)

@@ -43,7 +43,7 @@ def run(given: argparse.Namespace) -> None:
     forest = load(given.model)
     table = read_table(given.table, given.label)
     X = _features(table, forest)
-    y = table.y if forest.classes is None else labels_like(table.y, forest.classes)
+    y = labels_like(table.y, forest.classes)
     print(f"{given.model}: {forest!r}", file=sys.stderr)
     start = time.perf_counter()
     pruned = pruning_choice(

@@ -22,8 +22,8 @@ class Table(NamedTuple):
 def read_table(path: str | PathLike[str], label: str) -> Table:
     """Read a CSV file (any delimiter, one line of names) or a Parquet file; `label` names the column to predict.
 
-    Features must be numbers; empty cells, NA and the like are missing values. Labels become whole numbers or numbers
-    where all of them are, and strings otherwise.
+    Features must be numbers; empty cells, NA and the like are missing values. Labels are kept as they stand: see
+    `labels_like`.
     """
     path = Path(path)
     columns = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
@@ -38,9 +38,23 @@ def read_table(path: str | PathLike[str], label: str) -> Table:
     return Table(names, np.stack(features, axis=1), _as_labels(columns[label], label, path))
 
 
-def labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as strings if the classes are strings: a file does not tell 1 from "1"."""
-    return y.astype(np.str_) if classes.dtype.kind in "UO" and y.dtype.kind not in "UO" else y
+def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the labels of a file in the form of these classes, or as numbers; those that do not fit stay.
+
+    A text file does not tell 1 from "1" or from 1.0: the classes do.
+    """
+    if classes is None:
+        try:
+            return y.astype(np.float64)
+        except ValueError as error:
+            raise ValueError(f"the labels must be numbers: {error}") from None
+    known = {str(label): label for label in classes.tolist()}
+    if classes.dtype.kind == "b":
+        known |= {"true": True, "false": False, "1": True, "0": False, "TRUE": True, "FALSE": False}
+    elif classes.dtype.kind in "iuf":
+        known |= {str(float(label)): label for label in classes.tolist()}
+    labels = [known.get(str(label), label) for label in y.tolist()]
+    return np.array(labels, dtype=object)
 
 
 def _read_csv(path: Path) -> dict[str, list[str]]:
@@ -53,7 +67,10 @@ def _read_csv(path: Path) -> dict[str, list[str]]:
             dialect = csv.excel
         except UnicodeDecodeError:
             raise ValueError(f"{path} is not a text file in UTF-8") from None
-        rows = [row for row in csv.reader(file, dialect) if row]
+        try:
+            rows = [row for row in csv.reader(file, dialect) if row]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} cannot be read as a table: {error}") from None
     if len(rows) < 2:
         raise ValueError(f"{path} has no rows below its line of column names")
     names = [name.strip() for name in rows[0]]
@@ -89,22 +106,14 @@ def _as_numbers(cells: list[Any], name: str, path: Path) -> NDArray[np.float32]:
             numbers[n] = np.nan if _is_missing(cell) else float(cell)
         except (TypeError, ValueError):
             raise ValueError(
-                f"column {name!r} of {path} holds {cell!r} in row {n + 1}, which is not a number; encode it first"
+                f"column {name!r} of {path} holds {cell!r} in row {n + 1}, which is not a number"
+                + ("; write decimals with a point" if "," in str(cell) else "; encode it first")
             ) from None
     return numbers
 
 
 def _as_labels(cells: list[Any], name: str, path: Path) -> NDArray[Any]:
-    missing = sum(map(_is_missing, cells))
+    missing = sum(cell is None or cell == "" or cell != cell for cell in cells)
     if missing:
         raise ValueError(f"the label column {name!r} of {path} has {missing:,} empty cells")
-    if any(isinstance(cell, bool) for cell in cells):
-        return np.array(cells)
-    for kind in (int, float):
-        try:
-            converted = [kind(cell) for cell in cells]
-        except (TypeError, ValueError):
-            continue
-        if all(isinstance(cell, str) or cell == same for cell, same in zip(cells, converted, strict=True)):
-            return np.array(converted)
-    return np.array([str(cell) for cell in cells])
+    return np.array(cells, dtype=object)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +25,7 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         *,
         method: str = "reduced_error",
         n_trees: int = 32,
-        pruning_data: str | float = "training",
+        pruning_data: Any = "training",
         method_options: dict[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -45,8 +47,8 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weight is not None and weight.shape != (len(y),):
             raise ValueError(f"sample_weight has shape {weight.shape} for {len(y)} rows")
-        held_out = self.pruning_data if isinstance(self.pruning_data, float) else None
-        if held_out is None and self.pruning_data not in ("training", "oob"):
+        held_out = float(self.pruning_data) if isinstance(self.pruning_data, Real) else None
+        if (held_out is None and self.pruning_data not in ("training", "oob")) or not 0.0 < (held_out or 0.5) < 1.0:
             raise ValueError(
                 "pruning_data must be 'training', 'oob' or a share of the rows to hold out between 0 and 1, "
                 f"not {self.pruning_data!r}"
@@ -57,9 +59,10 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
                 growing, test_size=held_out, stratify=y if is_classes else None, random_state=self.random_state
             )
         fitted = self._fitted(X, y, weight, growing)
+        forest = self._named(as_forest(fitted))
         seen = _seen_rows(fitted, len(y)) if self.pruning_data == "oob" else None
         choice = pruning_choice(
-            as_forest(fitted),
+            forest,
             X[judging],
             y[judging],
             method=self.method,
@@ -88,6 +91,17 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         if not has_fit_parameter(model, "sample_weight"):
             raise TypeError(f"{type(model).__name__} takes no sample_weight")
         return model.fit(X[rows], y[rows], sample_weight=weight[rows])
+
+    def _named(self, forest: Forest) -> Forest:
+        """Return the forest with the names of the columns, which must be those a frozen one was trained on."""
+        if (forest.classes is None) != isinstance(self, RegressorMixin):
+            raise TypeError(f"{type(self).__name__} cannot prune an estimator for {forest.task}")
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return forest
+        if forest.feature_names is not None and forest.feature_names != tuple(names):
+            raise ValueError("the columns of X are not those, or not in the order, that the frozen estimator knows")
+        return replace(forest, feature_names=tuple(names))
 
     def _default(self) -> Any:
         raise NotImplementedError  # by the two subclasses
@@ -137,7 +151,7 @@ class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[mi
     ----------
     forest_ : Forest
     selected_ : array
-        The numbers of the trees kept, in the order of the fitted estimator.
+        The numbers of the trees kept among those of the fitted estimator.
     classes_ : array
 
     Examples
@@ -167,10 +181,12 @@ class PrunedForestRegressor(RegressorMixin, _PrunedForest):  # type: ignore[misc
 
 def _seen_rows(fitted: Any, n_rows: int) -> NDArray[np.bool_]:
     """Return which rows each tree was trained on: (trees, rows)."""
-    if not getattr(fitted, "bootstrap", False):
+    if not hasattr(fitted, "estimators_samples_") or not (
+        getattr(fitted, "bootstrap", False) or getattr(fitted, "max_samples", None) not in (None, 1.0)
+    ):
         raise ValueError(
-            f"pruning_data='oob' needs trees that saw only some of the rows, and the {type(fitted).__name__} was "
-            "fitted with bootstrap=False"
+            "pruning_data='oob' needs trees that saw only some of the rows, and those of the "
+            f"{type(fitted).__name__} saw all; fit it with bootstrap=True"
         )
     seen = np.zeros((len(fitted.estimators_), n_rows), np.bool_)
     for tree, rows in enumerate(fitted.estimators_samples_):

@@ -22,7 +22,7 @@ class PruningChoice(NamedTuple):
     ----------
     forest : Forest
     trees : array
-        The numbers of the trees kept, in the order of the forest they come from.
+        The numbers that the trees kept have in the forest they come from, in the order in which they are kept.
     objective : float or None
         What the programming methods have minimised.
     gap : float or None

@@ -41,7 +41,7 @@ def largest_mean_distance(judged: Judged, n_trees: int) -> Choice:
     distance = np.sqrt(np.maximum(right[:, None] + right - 2.0 * both, 0.0))
     if n_trees == judged.n_trees:
         return judged.all_trees
-    label = AgglomerativeClustering(n_trees).fit_predict(_coordinates(both / judged.total_weight))
+    label = AgglomerativeClustering(n_trees).fit_predict(_coordinates(both))
     apart = label[:, None] != label
     far = np.divide((distance * apart).sum(axis=1), np.maximum(apart.sum(axis=1), 1))
     return _one_of_each(judged, label, -far, n_trees)
@@ -53,8 +53,11 @@ def _k_means(judged: Judged, n_trees: int, random_state: Any) -> tuple[NDArray[n
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    gram = judged.gram(lambda rows: probabilities(judged, rows), judged.n_classes)
-    points = _coordinates(gram / judged.total_weight)
+    if judged.forest.classes is None:
+        gram = judged.residual_products  # the same distances, and numbers that do not depend on the target's origin
+    else:
+        gram = judged.gram(lambda rows: probabilities(judged, rows), judged.n_classes)
+    points = _coordinates(gram)
     with warnings.catch_warnings():
         # Fewer different trees than clusters: the choice is filled up.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -64,11 +67,11 @@ def _k_means(judged: Judged, n_trees: int, random_state: Any) -> tuple[NDArray[n
 
 
 def _coordinates(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points whose inner products are the Gram matrix, a mean over rows.
+    """Return points whose inner products are the Gram matrix, in units of its largest entry.
 
     It is rounded first: rows in another order, or each of them twice, must not give other points.
     """
-    values, vectors = np.linalg.eigh(np.round(gram, 12))
+    values, vectors = np.linalg.eigh(np.round(gram / (np.abs(gram).max() or 1.0), 12))
     keep = values > values.max(initial=0.0) * 1e-12
     # Signs of eigenvectors are arbitrary; fix them, so that the same forest gives the same points.
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)])

@@ -26,7 +26,7 @@ class Judged:
     leaf: NDArray[Any]  # (trees, rows)
     value: NDArray[np.float64]  # (nodes, classes): probabilities, times the tree's weight
     y: NDArray[Any]  # class numbers, or targets
-    weight: NDArray[Any]  # ones as integers, or the given weights
+    weight: NDArray[np.int64]  # whole numbers: see `_whole_weights`
     progress: Callable[[int, int], None] | None = None  # told the steps that are done, and all
 
     @property
@@ -107,10 +107,10 @@ class Judged:
         dtype = np.float32 if self.unweighted else np.float64
         return self.gram(lambda rows: flag[:, rows].astype(dtype))
 
-    @property
+    @cached_property
     def unweighted(self) -> bool:
         """Whether all rows count the same."""
-        return self.weight.dtype.kind == "i"
+        return bool((self.weight == 1).all())
 
     @cached_property
     def both_right(self) -> NDArray[np.float64]:
@@ -160,56 +160,88 @@ def judge(
 
     On rows that a tree has `seen` (trees, rows) it says what its root says: as if it knew nothing of them.
     """
-    of_nodes = forest.value
+    of_nodes, base = forest.value, forest.base
     if forest.link == "logistic" and forest.averages:
-        of_nodes = np.concatenate([-of_nodes, of_nodes], axis=1) / 2
+        of_nodes, base = np.concatenate([-of_nodes, of_nodes], axis=1) / 2, np.array([-base[0], base[0]]) / 2
     if not forest.averages or of_nodes.shape[1] != forest.n_classes:
         raise TypeError(
             "pruning judges each tree by itself, and needs a forest whose trees are averaged; the trees of this one "
             "(boosting) correct one another"
         )
+    if (forest.tree_weight <= 0).any():
+        raise ValueError("pruning needs trees with weights above 0; select those first")
     leaf = np.ascontiguousarray(forest.apply(X).T)
     if seen is not None:
+        if seen.shape != leaf.shape:
+            raise ValueError(f"seen has shape {seen.shape}; there are {leaf.shape[0]} trees and {leaf.shape[1]} rows")
         leaf[seen] = 0
-    target = _targets(y, forest) if forest.classes is None else _class_numbers(y, forest)
+    if forest.classes is None:
+        if not equally_weighted(forest):
+            raise ValueError("a forest that predicts numbers can be pruned only if its trees have equal weights")
+        target: NDArray[Any] = _targets(y)
+    else:
+        target = _class_numbers(y, forest)
     if target.size != leaf.shape[1]:
         raise ValueError(f"X has {leaf.shape[1]:,} rows and y {target.size:,} labels")
     if target.size == 0:
         raise ValueError("pruning needs at least one row")
-    weight: NDArray[Any] = np.ones(target.size, np.int64)
-    if sample_weight is not None:
-        weight = np.array(sample_weight, np.float64)
-        if weight.shape != target.shape or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-            raise ValueError(f"sample_weight must be {target.size:,} finite numbers, none negative and not all zero")
     scale = np.repeat(forest.tree_weight * forest.n_trees, np.diff(forest.offset))[:, None]
     value = of_nodes if (scale == 1.0).all() else of_nodes * scale
-    return Judged(forest, leaf, value, target, weight, progress)
+    value = value + base if base.any() else value
+    return Judged(forest, leaf, value, target, _whole_weights(sample_weight, target.size), progress)
 
 
-def _targets(y: ArrayLike, forest: Forest) -> NDArray[np.float64]:
-    target = np.asarray(y)
-    if target.ndim != 1 or target.dtype.kind not in "biuf":
-        raise ValueError(f"y must be a list of numbers, not {target.dtype} of shape {target.shape}")
+def equally_weighted(forest: Forest) -> bool:
+    """Return whether all trees have the same weight."""
+    return bool((forest.tree_weight == forest.tree_weight[0]).all())
+
+
+def _whole_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
+    """Return the weights as whole numbers, in millionths of the largest if they are not: sums of them are exact.
+
+    So ties are ties, whatever the order of the rows.
+    """
+    if sample_weight is None:
+        return np.ones(n_rows, np.int64)
+    weight = np.array(sample_weight, np.float64)
+    if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise ValueError(f"sample_weight must be {n_rows:,} finite numbers, none negative and not all zero")
+    if (weight != np.round(weight)).any() or weight.max() > 1e6:
+        weight = np.round(weight / weight.max() * 1e6)
+    return weight.astype(np.int64)
+
+
+def _targets(y: ArrayLike) -> NDArray[np.float64]:
+    try:
+        target = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y must be a list of numbers") from None
+    if target.ndim != 1:
+        raise ValueError(f"y must be a list of numbers, not of shape {target.shape}")
     if not np.isfinite(target).all():
         raise ValueError(f"y holds {np.count_nonzero(~np.isfinite(target)):,} numbers that are missing or infinite")
-    # What the trees' mean has to reach.
-    return np.asarray(target.astype(np.float64) - forest.base[0])
+    return target
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or type(label).__name__ == "NAType" or label != label
 
 
 def _class_numbers(y: ArrayLike, forest: Forest) -> NDArray[np.int64]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension, not shape {labels.shape}")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError(f"y holds {np.count_nonzero(np.isnan(labels)):,} missing labels (NaN)")
     assert forest.classes is not None
     number = {label: code for code, label in enumerate(forest.classes.tolist())}
-    known, where = np.unique(labels, return_inverse=True)
-    unknown = [label for label in known.tolist() if label not in number]
+    listed = labels.tolist()
+    missing = sum(map(_is_missing, listed))
+    if missing:
+        raise ValueError(f"y holds {missing:,} missing labels")
+    unknown = list(dict.fromkeys(label for label in listed if label not in number))
     if unknown:
         some = ", ".join(repr(label) for label in unknown[:5])
         raise ValueError(
             f"y holds labels that the forest does not know: {some}; it knows "
             f"{', '.join(repr(label) for label in list(number)[:10])}{' ...' if len(number) > 10 else ''}"
         )
-    return np.array([number[label] for label in known.tolist()], np.int64)[where]
+    return np.array([number[label] for label in listed], np.int64)

@@ -14,7 +14,7 @@ from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.pruning import _clustering, _ordering, _programming, _ranking, _weighting
 from billhook.pruning._choice import Chosen, PruningChoice
-from billhook.pruning._judged import Judged, judge
+from billhook.pruning._judged import Judged, equally_weighted, judge
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def prune(
     sample_weight : array, optional
         The weight of each row.
     random_state : int or RandomState, optional
-        For the methods that draw: random, clustering, programming.
+        For the methods that draw: random, clustering, programming, proximal.
     **options
         The method's own, for example ``rho=0.3`` for drep.
 
@@ -249,7 +249,10 @@ def pruning_gain(model: Any, X: ArrayLike, y: ArrayLike, *, sample_weight: Array
         `products`, the matrix C; `error` of the mean of all trees; `error_without` each tree; `helps`, whether that
         is lower.
     """
-    judged = judge(as_forest(model), X, y, sample_weight)
+    forest = as_forest(model)
+    judged = judge(forest, X, y, sample_weight)
+    if not equally_weighted(forest):
+        raise ValueError("pruning_gain is defined for a mean of trees with equal weights")
     if judged.n_trees < 2:
         raise ValueError("a forest of one tree has none to leave out")
     products = judged.residual_products / judged.total_weight
@@ -279,6 +282,8 @@ def _choose(
     needed = [name for name, default in found.options.items() if default is inspect.Parameter.empty]
     if set(needed) - set(options):
         raise TypeError(f"{method} needs the option {needed[0]!r}")
+    if needed and sample_weight is not None:
+        raise TypeError(f"{method} cannot weigh rows: your own function sees them all; weigh them in it")
     forest = as_forest(model)
     if forest.classes is None and not found.regression:
         raise TypeError(

@@ -21,7 +21,9 @@ def in_order(scores: NDArray[Any]) -> Order:
     Scores that differ by rounding only count as equal, and of equal ones the lower index comes first.
     """
     if scores.dtype.kind == "f":
-        largest = np.abs(scores).max(initial=1e-300)
+        if np.isnan(scores).any():
+            raise ValueError(f"the score of tree {int(np.isnan(scores).argmax())} is not a number")
+        largest = np.abs(scores[np.isfinite(scores)]).max(initial=1e-300)
         scores = np.round(scores / largest, 12)
     return np.argsort(scores, kind="stable")
 

@@ -55,14 +55,14 @@ def combined_diversity(
     """
     _check_alpha(alpha)
     total = float(judged.total_weight)
-    a = judged.both_right / total
     right = judged.n_right / total
-    b, c = right[:, None] - a, right - a
-    d = 1.0 - a - b - c
+    # Rows that both get right, only one, only the other, neither.
+    a, d = judged.both_right, both_wrong(judged)
+    b, c = judged.n_right[:, None] - a, judged.n_right - a
     apart = b * c
     q = _ratio(a * d - apart, a * d + apart)
-    correlation = _ratio(a * d - apart, np.sqrt((a + b) * (c + d) * (a + c) * (b + d)))
-    pair = (-(b + c) + q + correlation + kappa_matrix(judged) + d) / 5
+    correlation = _ratio(a * d - apart, np.sqrt((a + b) * (c + d)) * np.sqrt((a + c) * (b + d)))
+    pair = ((d - b - c) / total + q + correlation + kappa_matrix(judged)) / 5
     np.fill_diagonal(pair, 0.0)
     how = Search(solver, restarts, time_limit, random_state)
     return minimise((1 - alpha) * (1.0 - right), alpha * pair, n_trees, how)
@@ -83,12 +83,14 @@ def programming(
     """Choose by the caller's own scores: `single(P, y)` of a tree and `pair(P, Q, y)` of two; smaller is better."""
     _check_alpha(alpha)
     n = judged.n_trees
-    tables = [judged.leaf_value(tree)[judged.leaf[tree]] for tree in range(n)]
-    q = np.array([single(table, judged.y) if single else 0.0 for table in tables], np.float64)
-    p = np.zeros((n, n))
+    q, p = np.zeros(n), np.zeros((n, n))
     for i in range(n):
+        of_i = judged.leaf_value(i)[judged.leaf[i]]
+        q[i] = single(of_i, judged.y) if single else 0.0
         for j in range(i, n):
-            p[i, j] = p[j, i] = pair(tables[i], tables[j], judged.y)
+            p[i, j] = p[j, i] = pair(of_i, judged.leaf_value(j)[judged.leaf[j]], judged.y)
+    if not np.isfinite(q).all() or not np.isfinite(p).all():
+        raise ValueError("single and pair must return finite numbers")
     return minimise((1 - alpha) * q, alpha * p, n_trees, Search(solver, restarts, time_limit, random_state))
 
 
@@ -113,10 +115,14 @@ def minimise(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: in
         raise ValueError(f"restarts must not be negative, not {how.restarts}")
     if not how.time_limit > 0:
         raise ValueError(f"time_limit must be above 0 seconds, not {how.time_limit}")
-    found = _search_by_swaps(single, np.ascontiguousarray(pair), n_trees, how)
-    if how.solver == "scip" and n_trees < single.size:
-        return _prove_by_scip(single, pair, found, how.time_limit)
-    return found
+    # In units of the largest score, so that the choice does not depend on those of the target.
+    unit = float(max(np.abs(single).max(), np.abs(pair).max())) or 1.0
+    single, pair = single / unit, np.ascontiguousarray(pair / unit)
+    found = _search_by_swaps(single, pair, n_trees, how)
+    if how.solver == "scip":
+        every = n_trees == single.size
+        found = found._replace(gap=0.0) if every else _prove_by_scip(single, pair, found, how.time_limit)
+    return found._replace(objective=(found.objective or 0.0) * unit)
 
 
 def _search_by_swaps(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, how: Search) -> Chosen:
@@ -185,7 +191,7 @@ def _greedy(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int
 
 def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the ratio, 0 where it has no meaning: a measure of two trees of which one is always right, say."""
-    return np.divide(above, below, out=np.zeros_like(above), where=np.abs(below) > 1e-15)
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
 def _check_alpha(alpha: float) -> None:

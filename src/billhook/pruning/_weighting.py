@@ -62,7 +62,13 @@ def proximal(
     chosen = chosen[weight[chosen] != 0.0]
     if chosen.size == 0:
         raise ValueError(f"a strength of {strength} leaves no tree a weight; lower it")
-    return Chosen(chosen, weight[chosen])
+    kept = weight[chosen]
+    if simplex:
+        kept = project_to_simplex(kept)
+        chosen, kept = chosen[kept > 0.0], kept[kept > 0.0]
+    elif chosen.size < np.count_nonzero(weight) and kept.sum() != 0.0:
+        kept = kept * (weight.sum() / kept.sum())  # the trees that are cut off were part of the sum
+    return Chosen(chosen, kept)
 
 
 def loss_slope(loss: str, score: Vector, target: Vector) -> Vector:
