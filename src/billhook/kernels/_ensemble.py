@@ -1,7 +1,6 @@
 """What a sub-ensemble gets right and wrong, and what one more tree would change.
 
-Weights are all ones as integers, where rows are not weighted, so that counts are exact and the compiler may add
-several at once.
+Weights are whole numbers, so that sums are exact and the compiler may add several at once.
 """
 
 import numpy as np
@@ -103,15 +102,23 @@ def best_addition(
 
 @compiled
 def weigh_matches(
-    label: NDArray[np.uint8], expected: NDArray[np.uint8], weight: NDArray[np.int64], trees: NDArray[np.int64]
+    label: NDArray[np.uint8],
+    expected: NDArray[np.uint8],
+    weight: NDArray[np.int64],
+    unweighted: bool,
+    trees: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return, for each of these trees, the weight of the rows on which its label is the expected one."""
-    matches = np.zeros(trees.size, weight.dtype)
+    matches = np.zeros(trees.size, np.int64)
     for i in range(trees.size):
         row = label[trees[i]]
-        total = weight[0] * 0
-        for n in range(row.size):
-            total += weight[n] if row[n] == expected[n] else 0
+        total = np.int64(0)
+        if unweighted:  # without reading the weights, many labels are compared at once
+            for n in range(row.size):
+                total += np.int64(row[n] == expected[n])
+        else:
+            for n in range(row.size):
+                total += weight[n] if row[n] == expected[n] else 0
         matches[i] = total
     return matches
 

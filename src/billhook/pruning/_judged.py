@@ -76,7 +76,11 @@ class Judged:
     @cached_property
     def n_right(self) -> NDArray[Any]:
         """The weight of the rows each tree gets right."""
-        return weigh_matches(self.right, np.ones(self.n_rows, np.uint8), self.weight, self.all_trees)
+        return self.matches(self.right, np.ones(self.n_rows, np.uint8), self.all_trees)
+
+    def matches(self, label: NDArray[Any], expected: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weight of the rows on which each tree's label, of (trees, rows), is the expected one."""
+        return weigh_matches(label, expected, self.weight, self.unweighted, trees)
 
     @cached_property
     def vote_counts(self) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.kernels import add_tree, best_addition, largest_area, weigh_matches
+from billhook.kernels import add_tree, best_addition, largest_area
 from billhook.pruning._judged import Judged
 from billhook.pruning._ranking import kappa_matrix
 
@@ -93,7 +93,7 @@ def complementariness(judged: Judged, n_trees: int) -> Order:
         wrong = grown.predicted != judged.y
         # Right there and nowhere else is what is counted: 2 matches nothing.
         wanted = np.where(wrong, 1, 2).astype(np.uint8)
-        matches = weigh_matches(judged.right, wanted, judged.weight, grown.left)
+        matches = judged.matches(judged.right, wanted, grown.left)
         grown.add(int(grown.left[matches.argmax()]))
     return np.array(grown.order)
 
@@ -122,7 +122,7 @@ def drep(judged: Judged, n_trees: int, *, rho: float = 0.4) -> Order:
     grown = _Growing(judged, n_trees)
     grown.add(int(judged.n_right.argmax()))
     while len(grown.order) < n_trees:
-        agree = weigh_matches(judged.votes, grown.predicted, judged.weight, grown.left)
+        agree = judged.matches(judged.votes, grown.predicted, grown.left)
         n_kept = math.ceil(rho * grown.left.size)
         most_diverse = np.sort(grown.left[in_order(agree)[:n_kept]])
         grown.add(grown.best_of(most_diverse))
