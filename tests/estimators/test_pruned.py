@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
@@ -13,19 +12,14 @@ import billhook as bh
 
 X, y = load_iris(return_X_y=True)
 SMALL = {"n_trees": 4, "random_state": 0}
-# A bootstrap draws rows, so a row of weight 2 is not two rows: scikit-learn's own forests fail these too.
-OF_THE_BOOTSTRAP = {
-    "check_sample_weight_equivalence_on_dense_data": "the forest draws a bootstrap sample",
-    "check_sample_weight_equivalence_on_sparse_data": "the forest draws a bootstrap sample",
-}
 
 
+# Without bootstrap: a sample is drawn by numbers of rows, so a row of weight 2 is not two rows.
 @parametrize_with_checks(
     [
-        bh.PrunedForestClassifier(RandomForestClassifier(8, random_state=0), **SMALL),
-        bh.PrunedForestRegressor(RandomForestRegressor(8, random_state=0), **SMALL),
-    ],
-    expected_failed_checks=lambda model: OF_THE_BOOTSTRAP if is_classifier(model) else {},
+        bh.PrunedForestClassifier(RandomForestClassifier(8, bootstrap=False, random_state=0), **SMALL),
+        bh.PrunedForestRegressor(RandomForestRegressor(8, bootstrap=False, random_state=0), **SMALL),
+    ]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -19,6 +19,8 @@ from billhook.pruning import pruning_choice
 class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What the two classes have in common; the subclass says which estimator is the default."""
 
+    _default: Any
+
     def __init__(
         self,
         estimator: Any = None,
@@ -103,9 +105,6 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             raise ValueError("the columns of X are not those, or not in the order, that the frozen estimator knows")
         return replace(forest, feature_names=tuple(names))
 
-    def _default(self) -> Any:
-        raise NotImplementedError  # by the two subclasses
-
     def _rows(self, X: ArrayLike) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float32, ensure_all_finite="allow-nan", reset=False)
@@ -125,7 +124,7 @@ class _PrunedForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         return tags
 
 
-class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[misc]
+class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[misc]  # as above
     """A forest of which only the trees that a pruning method chooses are kept.
 
     Parameters
@@ -164,19 +163,17 @@ class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[mi
     8
     """
 
-    def _default(self) -> Any:
-        return RandomForestClassifier()
+    _default = RandomForestClassifier
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the pruned forest's class probabilities."""
         return self._forest().predict_proba(self._rows(X))
 
 
-class PrunedForestRegressor(RegressorMixin, _PrunedForest):  # type: ignore[misc]
+class PrunedForestRegressor(RegressorMixin, _PrunedForest):  # type: ignore[misc]  # as above
     """As PrunedForestClassifier, for numbers: see there."""
 
-    def _default(self) -> Any:
-        return RandomForestRegressor()
+    _default = RandomForestRegressor
 
 
 def _seen_rows(fitted: Any, n_rows: int) -> NDArray[np.bool_]:
