@@ -4,5 +4,6 @@ from billhook.forest._container import ModelFileError
 from billhook.forest._forest import Forest
 from billhook.forest._load import load
 from billhook.forest._rows import round_down
+from billhook.forest._truncate import as_int
 
-__all__ = ["Forest", "ModelFileError", "load", "round_down"]
+__all__ = ["Forest", "ModelFileError", "as_int", "load", "round_down"]

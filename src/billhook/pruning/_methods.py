@@ -4,13 +4,12 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest
+from billhook.forest import Forest, as_int
 from billhook.interop import as_forest
 from billhook.pruning import _clustering, _ordering, _programming, _ranking, _weighting
 from billhook.pruning._choice import Chosen, PruningChoice
@@ -307,10 +306,7 @@ def _method(name: str) -> PruningMethod:
 
 
 def _tree_count(n_trees: Any, forest: Forest) -> int:
-    try:
-        count = index(n_trees)
-    except TypeError:
-        raise TypeError(f"n_trees must be a whole number, not {n_trees!r}") from None
+    count = as_int(n_trees, "n_trees")
     if not 1 <= count <= forest.n_trees:
         raise ValueError(f"n_trees must be between 1 and {forest.n_trees}, the trees of the forest, not {count}")
     return count
