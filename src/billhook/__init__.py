@@ -20,9 +20,15 @@ from billhook.pruning import (
     pruning_methods,
     pruning_order,
 )
+from billhook.refinement import RefinementReport, merge, refine, refinement_report
 
 if TYPE_CHECKING:
-    from billhook.estimators import PrunedForestClassifier, PrunedForestRegressor
+    from billhook.estimators import (
+        PrunedForestClassifier,
+        PrunedForestRegressor,
+        RefinedForestClassifier,
+        RefinedForestRegressor,
+    )
 
 __version__ = "0.1.0"
 
@@ -34,19 +40,25 @@ __all__ = [
     "PruningChoice",
     "PruningGain",
     "PruningMethod",
+    "RefinedForestClassifier",
+    "RefinedForestRegressor",
+    "RefinementReport",
     "as_forest",
     "load",
+    "merge",
     "prune",
     "pruning_choice",
     "pruning_gain",
     "pruning_methods",
     "pruning_order",
+    "refine",
+    "refinement_report",
     "to_estimator",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators, and with them scikit-learn, when they are asked for."""
-    if name in ("PrunedForestClassifier", "PrunedForestRegressor"):
+    if name in __all__:
         return getattr(import_module("billhook.estimators"), name)
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")

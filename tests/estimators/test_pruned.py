@@ -107,7 +107,7 @@ def test_numbers_too():
             "saw all; fit it with bootstrap=True",
         ),
         ({"pruning_data": 1.0}, ValueError, "a share of the rows to hold out between 0 and 1"),
-        ({"estimator": RandomForestRegressor(40)}, TypeError, "cannot prune an estimator for regression"),
+        ({"estimator": RandomForestRegressor(40)}, TypeError, "cannot take an estimator for regression"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused(parameters, error, message):

@@ -11,14 +11,14 @@ class ProgressBar:
         self.start = time.monotonic()
         self.shown = False
 
-    def __call__(self, done: int, steps: int) -> None:
+    def __call__(self, done: int, steps: int, note: str = "") -> None:
         elapsed = time.monotonic() - self.start
         if not self.out.isatty() or (elapsed < self.patience and not self.shown):
             return
         self.shown = True
         left = elapsed / done * (steps - done)
         full = 30 * done // steps
-        self.out.write(f"\r[{'#' * full}{'.' * (30 - full)}] {done:,} of {steps:,}, {left:.0f} s left ")
+        self.out.write(f"\r[{'#' * full}{'.' * (30 - full)}] {done:,} of {steps:,}, {left:.0f} s left  {note:24.24}")
         if done == steps:
-            self.out.write("\r" + " " * 78 + "\r")
+            self.out.write("\r" + " " * 100 + "\r")
         self.out.flush()

@@ -1,5 +1,11 @@
-"""The scikit-learn shell: thin classes over the functions of the other folders."""
+"""The scikit-learn shell: thin classes over the functions."""
 
 from billhook.estimators._pruned import PrunedForestClassifier, PrunedForestRegressor
+from billhook.estimators._refined import RefinedForestClassifier, RefinedForestRegressor
 
-__all__ = ["PrunedForestClassifier", "PrunedForestRegressor"]
+__all__ = [
+    "PrunedForestClassifier",
+    "PrunedForestRegressor",
+    "RefinedForestClassifier",
+    "RefinedForestRegressor",
+]

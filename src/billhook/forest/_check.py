@@ -127,8 +127,9 @@ def _check_output(forest: "Forest") -> None:
     for name in ("task", "link", "ties", "rounding", "origin"):
         if not isinstance(getattr(forest, name), str):
             raise ValueError(f"{name} must be a string, not {_kind(getattr(forest, name))}")
-    if type(forest.averages) is not bool:
-        raise ValueError(f"averages must be True or False, not {forest.averages!r}")
+    for name in ("averages", "refined"):
+        if type(getattr(forest, name)) is not bool:
+            raise ValueError(f"{name} must be True or False, not {getattr(forest, name)!r}")
     if forest.rounding not in ("nearest", "down"):
         raise ValueError(f"rounding must be 'nearest' or 'down', not {forest.rounding!r}")
     if forest.ties != "first" and (forest.ties, forest.link) != ("last", "logistic"):

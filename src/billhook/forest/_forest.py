@@ -80,6 +80,8 @@ class Forest:
     feature_names : tuple of str or None
     origin : str
         The kind of model the forest was read from, for example ``"sklearn.RandomForestClassifier"``.
+    refined : bool
+        Whether the leaves were refined or merged together: then no tree can be truncated by itself.
     """
 
     feature: NDArray[np.int32]
@@ -105,6 +107,7 @@ class Forest:
     origin: str = ""
     ties: Ties = "first"
     rounding: Rounding = "nearest"
+    refined: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -152,19 +155,21 @@ class Forest:
         """Return the predicted class labels, or numbers for regression."""
         return _predict.predictions(self, X)
 
-    def apply(self, X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.uint32]:
+    def apply(self, X: ArrayLike, *, n_jobs: int | None = None) -> NDArray[np.uint16] | NDArray[np.uint32]:
         """Return the number of the leaf, within its tree, that each row falls into in each tree.
 
         Shape (rows, trees); 16-bit numbers where no tree has more than 65,536 nodes. The columns are contiguous.
+        `n_jobs` threads share the rows, one if it is None; as everywhere, -1 is one for each processor.
         """
-        return _predict.leaf_ids(self, X)
+        return _predict.leaf_ids(self, X, n_jobs)
 
     def truncate(self, *, max_leaves: int) -> Self:
         """Return the forest with every tree cut back to at most `max_leaves` leaves.
 
         Trees shrink in the reverse order of best-first growth. A tree that scikit-learn grew with `max_leaf_nodes`,
         alone, in a forest or in bagging, becomes exactly the tree it would have grown with
-        ``max_leaf_nodes=max_leaves`` and the same seed. In others, the splits with the largest gain stay.
+        ``max_leaf_nodes=max_leaves`` and the same seed. In others, the splits with the largest gain stay. A
+        refined forest cannot be truncated, since its leaves depend on one another: truncate first, refine after.
         """
         return _truncate.truncate(self, max_leaves)
 

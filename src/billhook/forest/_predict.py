@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -74,11 +75,42 @@ def predictions(forest: "Forest", X: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.uint32]:
+def leaf_ids(forest: "Forest", X: ArrayLike, n_jobs: int | None) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return leaf numbers of shape (rows, trees), each tree's contiguous."""
     rows = as_rows(X, forest)
-    dtype = np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
-    leaf: NDArray[Any] = np.empty((forest.n_trees, rows.shape[0]), dtype)
+    n_rows = rows.shape[0]
+    leaf: NDArray[Any] = np.empty((forest.n_trees, n_rows), leaf_dtype(forest))
+    n_threads = 1 if n_jobs is None else min(_threads(n_jobs), n_rows // FEW_ROWS)
+    if n_threads <= 1:
+        write_leaf_ids(forest, rows, leaf)
+        return leaf.T
+    # Each thread writes to an array of its own: the kernels want contiguous ones.
+    length = -(-n_rows // n_threads)
+
+    def walk(start: int) -> None:
+        part = rows[start : start + length]
+        own = np.empty((forest.n_trees, part.shape[0]), leaf.dtype)
+        write_leaf_ids(forest, part, own)
+        leaf[:, start : start + length] = own
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        list(threads.map(walk, range(0, n_rows, length)))
+    return leaf.T
+
+
+def _threads(n_jobs: int) -> int:
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+def leaf_dtype(forest: "Forest") -> type[np.uint16] | type[np.uint32]:
+    """Return the smallest type that numbers the nodes of each tree."""
+    return np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
+
+
+def write_leaf_ids(forest: "Forest", rows: NDArray[np.float32], leaf: NDArray[Any]) -> None:
+    """Write the leaf numbers of some rows to an array of shape (trees, rows)."""
     tables = forest._tables
     if tables is None:
         kernels.leaf_ids_plainly(_read_only(rows), *_structure(forest), leaf)
@@ -86,7 +118,6 @@ def leaf_ids(forest: "Forest", X: ArrayLike) -> NDArray[np.uint16] | NDArray[np.
         kernels.leaf_ids_of_few(_bits(rows), *_for_few(tables), tables.node_at, leaf)
     else:
         kernels.leaf_ids(_bits(rows), tables_for(rows, forest), leaf)
-    return leaf.T
 
 
 def walk_tables(forest: "Forest", *, missing: bool) -> kernels.Tables | None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
 KIND = "forest"
-META = ("link", "task", "n_features", "averages", "ties", "rounding", "origin", "classes", "feature_names")
+META = ("link", "task", "n_features", "averages", "refined", "ties", "rounding", "origin", "classes", "feature_names")
 
 
 def save_forest(forest: "Forest", path: str | PathLike[str]) -> None:

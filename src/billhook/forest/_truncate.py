@@ -19,7 +19,16 @@ def truncate(forest: AnyForest, max_leaves: int) -> AnyForest:
     max_leaves = as_int(max_leaves, "max_leaves")
     if max_leaves < 1:
         raise ValueError(f"max_leaves must be at least 1, not {max_leaves}")
-    is_split = (forest.growth_rank >= 0) & (forest.growth_rank < max_leaves - 1)
+    if forest.refined:
+        raise ValueError(
+            "the leaves of this forest are refined, and no inner node has a value for a tree cut back to it; "
+            "truncate first and refine after, or shrink it with billhook.merge"
+        )
+    return cut_back(forest, (forest.growth_rank >= 0) & (forest.growth_rank < max_leaves - 1))
+
+
+def cut_back(forest: AnyForest, is_split: NDArray[np.bool_]) -> AnyForest:
+    """Return the forest in which only these splits are left; a split can stay only if the one above it does."""
     if np.array_equal(is_split, forest.growth_rank >= 0):
         return forest
     first = np.repeat(forest.offset[:-1], np.diff(forest.offset))
@@ -43,6 +52,10 @@ def truncate(forest: AnyForest, max_leaves: int) -> AnyForest:
     ):
         new[name][is_leaf] = of_leaf
     new["missing_left"][is_leaf] = False
+    splits = np.flatnonzero(is_split)
+    in_order = splits[np.lexsort((forest.growth_rank[splits], first[splits]))]
+    n_before: NDArray[np.int64] = np.cumsum(is_split) - is_split
+    new["growth_rank"][in_order] = np.arange(splits.size) - n_before[first[in_order]]
     return replace(forest, offset=before[forest.offset], **{name: array[stays] for name, array in new.items()})
 
 

@@ -1,5 +1,6 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
+from billhook.kernels._descent import add_leaf_values, descend_many, descend_one
 from billhook.kernels._ensemble import (
     add_tree,
     best_addition,
@@ -11,15 +12,20 @@ from billhook.kernels._ensemble import (
 from billhook.kernels._growth import rank_best_first
 from billhook.kernels._layout import lay_out
 from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
+from billhook.kernels._steps import go_through
 from billhook.kernels._swap import improve_by_swaps
 from billhook.kernels._values import average_upwards
 from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 
 __all__ = [
     "Tables",
+    "add_leaf_values",
     "add_tree",
     "average_upwards",
     "best_addition",
+    "descend_many",
+    "descend_one",
+    "go_through",
     "improve_by_swaps",
     "largest_area",
     "lay_out",

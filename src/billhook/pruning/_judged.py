@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest
+from billhook.forest import Forest, as_targets, as_weights
 from billhook.kernels import weigh_matches
 
 # Numbers of a block of rows that are multiplied at once.
@@ -179,12 +179,9 @@ def judge(
         if seen.shape != leaf.shape:
             raise ValueError(f"seen has shape {seen.shape}; there are {leaf.shape[0]} trees and {leaf.shape[1]} rows")
         leaf[seen] = 0
-    if forest.classes is None:
-        if not equally_weighted(forest):
-            raise ValueError("a forest that predicts numbers can be pruned only if its trees have equal weights")
-        target: NDArray[Any] = _targets(y)
-    else:
-        target = _class_numbers(y, forest)
+    if forest.classes is None and not equally_weighted(forest):
+        raise ValueError("a forest that predicts numbers can be pruned only if its trees have equal weights")
+    target = as_targets(y, forest)
     if target.size != leaf.shape[1]:
         raise ValueError(f"X has {leaf.shape[1]:,} rows and y {target.size:,} labels")
     if target.size == 0:
@@ -207,45 +204,7 @@ def _whole_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.i
     """
     if sample_weight is None:
         return np.ones(n_rows, np.int64)
-    weight = np.array(sample_weight, np.float64)
-    if weight.shape != (n_rows,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise ValueError(f"sample_weight must be {n_rows:,} finite numbers, none negative and not all zero")
+    weight = as_weights(sample_weight, n_rows)
     if (weight != np.round(weight)).any() or weight.max() > 1e6:
         weight = np.round(weight / weight.max() * 1e6)
     return weight.astype(np.int64)
-
-
-def _targets(y: ArrayLike) -> NDArray[np.float64]:
-    try:
-        target = np.asarray(y, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("y must be a list of numbers") from None
-    if target.ndim != 1:
-        raise ValueError(f"y must be a list of numbers, not of shape {target.shape}")
-    if not np.isfinite(target).all():
-        raise ValueError(f"y holds {np.count_nonzero(~np.isfinite(target)):,} numbers that are missing or infinite")
-    return target
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or type(label).__name__ == "NAType" or label != label
-
-
-def _class_numbers(y: ArrayLike, forest: Forest) -> NDArray[np.int64]:
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, not shape {labels.shape}")
-    assert forest.classes is not None
-    number = {label: code for code, label in enumerate(forest.classes.tolist())}
-    listed = labels.tolist()
-    missing = sum(map(_is_missing, listed))
-    if missing:
-        raise ValueError(f"y holds {missing:,} missing labels")
-    unknown = list(dict.fromkeys(label for label in listed if label not in number))
-    if unknown:
-        some = ", ".join(repr(label) for label in unknown[:5])
-        raise ValueError(
-            f"y holds labels that the forest does not know: {some}; it knows "
-            f"{', '.join(repr(label) for label in list(number)[:10])}{' ...' if len(number) > 10 else ''}"
-        )
-    return np.array([number[label] for label in listed], np.int64)

@@ -14,7 +14,7 @@ import sklearn.tree
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from billhook.forest import Forest
+from billhook.forest import Forest, cut_back
 from billhook.interop.sklearn._read import initial_scores, vote_values
 from billhook.interop.sklearn._tree import write_hist_nodes, write_tree
 
@@ -141,7 +141,7 @@ def _in_rounds(forest: Forest, extra: NDArray[np.float64]) -> list[list[_Tree]]:
 
     Columns may have lost different numbers of trees: a single leaf stands where there is none.
     """
-    stump = forest.select([0]).truncate(max_leaves=1)
+    stump = cut_back(forest.select([0]), np.zeros(forest.offset[1], np.bool_))
     value = forest.value * _per_node(forest, forest.tree_weight)
     by_column = [np.flatnonzero(forest.tree_column == column) for column in range(forest.base.size)]
     n_rounds = max(trees.size for trees in by_column)

@@ -1,0 +1,59 @@
+import argparse
+import re
+import sys
+import time
+from typing import Any
+
+from billhook.cli._model import add_model_and_table, add_out, compare, read
+from billhook.cli._progress import ProgressBar
+from billhook.refinement import merge
+
+UNITS = {"": 1, "B": 1, "KB": 1024, "KIB": 1024, "MB": 1024**2, "MIB": 1024**2}
+
+
+def add_to(commands: Any) -> None:
+    """Add `billhook merge`."""
+    parser = commands.add_parser(
+        "merge",
+        help="shrink a forest to a size, split by split",
+        description="Merge the sibling leaves of a saved forest that tell least, over all trees together, and refine "
+        "the others, until the forest fits.",
+    )
+    add_model_and_table(parser, "rows to learn from")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--leaves", type=int, metavar="N", help="how many leaves the forest may have in all")
+    target.add_argument("--size", metavar="SIZE", help="or how large it may be as the paper counts, as 64KB")
+    parser.add_argument("--loss", help="cross_entropy, mse, squared_hinge; mse, huber, absolute; poisson")
+    parser.add_argument("--l2", type=float, help="pull on the leaf values, in rows (default: 1 or 5)")
+    add_out(parser, "the merged forest")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Read, merge, write, and say what it cost."""
+    size = None if given.size is None else as_bytes(given.size)
+    forest, X, y = read(given)
+    bar = ProgressBar(sys.stderr)
+    start = time.perf_counter()
+    small = merge(
+        forest,
+        X,
+        y,
+        max_leaves=given.leaves,
+        size=size,
+        loss=given.loss,
+        l2=given.l2,
+        progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+    )
+    seconds = time.perf_counter() - start
+    small.save(given.out)
+    compare(forest, small, [(given.table, X, y)])
+    print(f"Wrote {given.out} ({seconds:.1f} s).")
+
+
+def as_bytes(text: str) -> int:
+    """Return the number of bytes that 64KB, 1.5 MB or 800 mean; KB are 1024 bytes."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text.strip())
+    if match is None or match[2].upper() not in UNITS:
+        raise ValueError(f"a size is a number with B, KB or MB, as 64KB, not {text!r}")
+    return int(float(match[1]) * UNITS[match[2].upper()])

@@ -1,0 +1,84 @@
+"""What the commands that turn one model file into another have in common."""
+
+import argparse
+import ast
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.datasets import Table, labels_like, read_table
+from billhook.forest import Forest, load
+
+Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
+
+
+def add_model_and_table(parser: argparse.ArgumentParser, rows: str) -> None:
+    """Add MODEL, TABLE and --label."""
+    parser.add_argument("model", metavar="MODEL", help="a forest that Forest.save wrote")
+    parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV or Parquet")
+    parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
+
+
+def add_out(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --out and --force."""
+    parser.add_argument("--out", required=True, metavar="FILE", help=f"where to write {what}")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+
+
+def read(given: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArray[Any]]:
+    """Return the forest, the rows and their labels; before that, refuse to replace a file that is there."""
+    if Path(given.out).exists() and not given.force:
+        raise FileExistsError(f"{given.out} is there already; --force replaces it")
+    forest = load(given.model)
+    X, y = read_rows(given.table, given.label, forest)
+    print(f"{given.model}: {forest!r}", file=sys.stderr)
+    return forest, X, y
+
+
+def read_rows(path: str, label: str, forest: Forest) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """Return the rows of a table for this forest, and their labels as it knows them."""
+    table = read_table(path, label)
+    return _features(table, forest), labels_like(table.y, forest.classes)
+
+
+def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:
+    """Print what two forests take and how well they do on the rows of some tables."""
+    print(f"{'':18}{'before':>14}{'after':>14}")
+    print(f"{'trees':18}{before.n_trees:>14,}{after.n_trees:>14,}")
+    print(f"{'leaves':18}{before.n_leaves:>14,}{after.n_leaves:>14,}")
+    print(f"{'size (paper)':18}{before.size() / 1024:>11,.1f} KB{after.size() / 1024:>11,.1f} KB")
+    for path, X, y in tables:
+        name, old, new = _quality(before, after, X, y)
+        print(f"{name:18}{old:>14}{new:>14}   on the {len(y):,} rows of {path}")
+
+
+def _features(table: Table, forest: Forest) -> NDArray[np.float32]:
+    """Return the columns the forest was trained on, by name where it knows names."""
+    if forest.feature_names is None:
+        return table.X
+    missing = [name for name in forest.feature_names if name not in table.names]
+    if missing:
+        raise ValueError(f"the table lacks the column {missing[0]!r}, which the forest was trained on")
+    return table.X[:, [table.names.index(name) for name in forest.feature_names]]
+
+
+def _quality(before: Forest, after: Forest, X: NDArray[np.float32], y: NDArray[Any]) -> tuple[str, str, str]:
+    if before.classes is None:
+        errors = [float(np.sqrt(np.mean((model.predict(X) - y) ** 2))) for model in (before, after)]
+        return "root mean sq. err.", f"{errors[0]:.4g}", f"{errors[1]:.4g}"
+    shares = [float(np.mean(model.predict(X) == y)) for model in (before, after)]
+    return "accuracy", f"{shares[0]:.2%}", f"{shares[1]:.2%}"
+
+
+def option(text: str) -> tuple[str, Any]:
+    """Return the name and the value of NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--option takes NAME=VALUE, not {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

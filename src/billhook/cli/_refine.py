@@ -1,0 +1,78 @@
+import argparse
+import sys
+import time
+from typing import Any
+
+from billhook.cli._model import add_model_and_table, add_out, compare, option, read, read_rows
+from billhook.cli._progress import ProgressBar
+from billhook.refinement import refinement_report
+
+
+def add_to(commands: Any) -> None:
+    """Add `billhook refine`."""
+    parser = commands.add_parser(
+        "refine",
+        help="learn the leaf values of a forest again, together",
+        description="Learn the leaf values of a saved forest again so that their sum fits the labels of a table. "
+        "The size stays. Without a gain on the validation rows, the forest is written as it was.",
+    )
+    add_model_and_table(parser, "rows to learn from")
+    parser.add_argument("--loss", help="cross_entropy, mse, squared_hinge; mse, huber, absolute; poisson; or auto")
+    parser.add_argument("--solver", default="bcd", help="bcd or sgd (default: %(default)s)")
+    parser.add_argument("--epochs", type=int, help="most passes over the rows (default: 20 for bcd, 50 for sgd)")
+    parser.add_argument("--l2", type=float, help="pull on the leaf values, in rows (default: tried out)")
+    parser.add_argument("--step-size", type=float, default=0.1, help="of sgd (default: %(default)s)")
+    parser.add_argument("--batch-size", type=int, default=128, help="of sgd (default: %(default)s)")
+    judged = parser.add_mutually_exclusive_group()
+    judged.add_argument("--validation", metavar="TABLE", help="other rows that decide whether refinement helps")
+    judged.add_argument(
+        "--validation-fraction",
+        type=float,
+        default=0.15,
+        metavar="SHARE",
+        help="else this share of the rows decides; 0 refines without asking (default: %(default)s)",
+    )
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="another of refine's")
+    parser.add_argument("--seed", type=int, default=0, help="for the rows held out (default: %(default)s)")
+    parser.add_argument("--threads", type=int, metavar="N", help="that look up leaves (default: 1)")
+    add_out(parser, "the refined forest")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Read, refine, write, and say what it brought."""
+    options = dict(option(text) for text in given.option)
+    forest, X, y = read(given)
+    tables = [(given.table, X, y)]
+    if given.validation is not None:
+        tables.append((given.validation, *read_rows(given.validation, given.label, forest)))
+    bar = ProgressBar(sys.stderr)
+    start = time.perf_counter()
+    report = refinement_report(
+        forest,
+        X,
+        y,
+        loss=given.loss,
+        solver=given.solver,
+        epochs=given.epochs,
+        l2=given.l2,
+        step_size=given.step_size,
+        batch_size=given.batch_size,
+        validation=tables[1][1:] if given.validation is not None else None,
+        validation_fraction=given.validation_fraction,
+        random_state=given.seed,
+        n_jobs=given.threads,
+        progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+        **options,
+    )
+    seconds = time.perf_counter() - start
+    report.forest.save(given.out)
+    compare(forest, report.forest, tables)
+    if report.validation is not None:
+        name = "error" if forest.classes is not None else "loss"
+        best = report.validation[report.n_passes]
+        print(f"{name + ' held out':18}{report.validation[0]:>14.4g}{best:>14.4g}")
+    if report.n_passes == 0:
+        print("No pass was surely better on the validation rows: the forest is as it was.")
+    how = f"{report.loss}, {given.solver}, {report.n_passes} passes, l2 {report.l2:g}, {seconds:.1f} s"
+    print(f"Wrote {given.out} ({how}).")

@@ -1,0 +1,148 @@
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+
+from billhook.estimators._forest_estimator import ForestEstimator
+from billhook.forest import Forest
+from billhook.interop import as_forest
+from billhook.refinement import refinement_report
+
+
+class _RefinedForest(ForestEstimator):
+    """What the two classes have in common."""
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_trees: int | None = None,
+        trees: str = "first",
+        max_leaves: int | None = None,
+        loss: Any = None,
+        solver: str = "bcd",
+        epochs: int | None = None,
+        step_size: float = 0.1,
+        batch_size: int = 128,
+        l2: float | None = None,
+        validation_fraction: float | None = 0.15,
+        refine_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_trees = n_trees
+        self.trees = trees
+        self.max_leaves = max_leaves
+        self.loss = loss
+        self.solver = solver
+        self.epochs = epochs
+        self.step_size = step_size
+        self.batch_size = batch_size
+        self.l2 = l2
+        self.validation_fraction = validation_fraction
+        self.refine_options = refine_options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the estimator, unless it is frozen, take the trees and leaves that are wanted, and refine them."""
+        X, y, weight = self._checked(X, y, sample_weight)
+        if self.trees not in ("first", "random"):
+            raise ValueError(f"trees must be 'first' or 'random', not {self.trees!r}")
+        seed = check_random_state(self.random_state).randint(2**31)
+
+        def grow(rows: NDArray[np.int64]) -> Forest:
+            return self._small(self._named(as_forest(self._fitted(X, y, weight, rows))), seed)
+
+        self.report_ = refinement_report(
+            grow(np.arange(len(y))),
+            X,
+            y,
+            sample_weight=weight,
+            validation_fraction=self.validation_fraction,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            regrow=None if isinstance(self.estimator, FrozenEstimator) else grow,
+            loss=self.loss,
+            solver=self.solver,
+            epochs=self.epochs,
+            step_size=self.step_size,
+            batch_size=self.batch_size,
+            l2=self.l2,
+            **(self.refine_options or {}),
+        )
+        self.forest_ = self.report_.forest
+        if isinstance(self, ClassifierMixin):
+            self.classes_ = self.forest_.classes
+        return self
+
+    def _small(self, forest: Forest, seed: int) -> Forest:
+        """Return the forest with the wanted number of leaves and trees."""
+        if self.max_leaves is not None:
+            forest = forest.truncate(max_leaves=self.max_leaves)
+        if self.n_trees is None:
+            return forest
+        if not 1 <= self.n_trees <= forest.n_trees:
+            raise ValueError(f"n_trees must be between 1 and {forest.n_trees}, the trees grown, not {self.n_trees}")
+        if self.trees == "first":
+            return forest.select(range(self.n_trees))
+        return forest.select(np.sort(np.random.RandomState(seed).permutation(forest.n_trees)[: self.n_trees]))
+
+
+class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[misc]  # scikit-learn has no types
+    """A forest whose leaf values are learned again, together, so that their sum fits the labels.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        Any tree ensemble that `as_forest` reads: random forest (the default, 100 trees), extra trees, bagging,
+        boosting. It is cloned and fitted; wrap a fitted one in scikit-learn's FrozenEstimator to refine it as it is.
+    n_trees : int, optional
+        How many trees to keep: the first ones, or random ones with ``trees="random"``. All if it is None.
+    trees : {"first", "random"}
+    max_leaves : int, optional
+        To how many leaves to cut each tree back before.
+    loss, solver, epochs, step_size, batch_size, l2
+        Options of `refine`; `refine_options` is a dict of its others.
+    validation_fraction : float or None
+        The share of the rows that decides whether refinement helps and how much of it. A second forest, grown without
+        them, is judged by them; then all rows are used. None refines without asking, for all epochs.
+    refine_options : dict, optional
+    random_state : int or RandomState, optional
+    n_jobs : int, optional
+        For fitting the estimator and looking up leaves.
+
+    Attributes
+    ----------
+    forest_ : Forest
+    report_ : RefinementReport
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import billhook as bh
+    >>> X, y = load_digits(return_X_y=True)
+    >>> rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0)
+    >>> model = bh.RefinedForestClassifier(rf, random_state=0).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > rf.fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    True
+    """
+
+    _default = RandomForestClassifier
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return class probabilities; raw scores, if the forest was refined for another loss than cross-entropy."""
+        return self._forest().predict_proba(self._rows(X))
+
+
+class RefinedForestRegressor(RegressorMixin, _RefinedForest):  # type: ignore[misc]  # as above
+    """As RefinedForestClassifier, for numbers: see there."""
+
+    _default = RandomForestRegressor

@@ -1,0 +1,287 @@
+"""Block coordinate descent on leaf values: one tree is a block, each of its leaves takes a Newton step of its own.
+
+Two kernels: one number a leaf and a row (two classes, regression), and one for each class. The sweep that adds a
+tree's step to the scores of all rows gathers the slopes for the next tree on its way.
+
+For the log losses the state of a row is not its score but what the loss needs of it: the odds, the expected count, or
+the class probabilities. A step then multiplies by exp(step), which is taken once a leaf and not once a row.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.kernels._compile import compiled
+
+SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON = range(6)
+# The smallest odds, probability or expected count that is kept: a factor can bring it back.
+TINY = 1e-290
+# Added to every curvature, so that a leaf of settled rows divides by something.
+FLOOR = 1e-10
+
+
+@compiled
+def slope_and_curvature(loss: int, state: float, target: float, width: float) -> tuple[float, float]:
+    """Return minus the slope of a row's loss by its score, and its curvature or a bound of it."""
+    if loss == LOGISTIC:
+        p = state / (1.0 + state)
+        return target - p, p * (1.0 - p)
+    if loss == SQUARED:
+        return target - state, 1.0
+    if loss == SQUARED_HINGE:
+        gap = max(1.0 - target * state, 0.0)
+        return target * gap, 1.0 if gap > 0.0 else 0.0
+    if loss == POISSON:
+        return target - state, state
+    # The parabola that touches |r|, or Huber's loss, at r lies above it: no step can rise.
+    error = target - state
+    if loss == HUBER and abs(error) <= width:
+        return error, 1.0
+    curvature = (width if loss == HUBER else 1.0) / max(abs(error), width * 1e-3)
+    return error * curvature, curvature
+
+
+@compiled
+def shrink_block(target: NDArray[np.float64], curvature: NDArray[np.float64], strength: float) -> None:
+    """Replace the leaf values t by those s that minimise sum curvature (s - t)^2 / 2 + strength |s|, with Newton."""
+    pull = 0.0
+    for i in range(target.size):
+        pull += (curvature[i] * target[i]) ** 2
+    if pull <= strength * strength:
+        target[:] = 0.0
+        return
+    # s = t c r / (c r + strength) with r = |s|: find the r at which the sum of (t c / (c r + strength))^2 is 1.
+    # The sum is convex and falls, so that Newton's steps from the left never go too far.
+    r = 0.0
+    for _ in range(100):
+        total, slope = -1.0, 0.0
+        for i in range(target.size):
+            below = curvature[i] * r + strength
+            part = (target[i] * curvature[i] / below) ** 2
+            total += part
+            slope -= 2.0 * part * curvature[i] / below
+        if total <= 1e-12:
+            break
+        r -= total / slope
+    for i in range(target.size):
+        target[i] *= curvature[i] * r / (curvature[i] * r + strength)
+
+
+@compiled
+def take_steps(
+    table: NDArray[np.float64],
+    anchor: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    used: NDArray[np.bool_],
+    l2: float,
+    group: float,
+    largest: float,
+    damping: float,
+    step: NDArray[np.float64],
+) -> None:
+    """Move the values of one tree's leaves, and write by how much; leaves without rows stay."""
+    n_leaves, n_values = table.shape
+    for i in range(n_leaves):
+        for c in range(n_values):
+            step[i, c] = 0.0
+            if used[i]:
+                wanted = (slope[i, c] - l2 * (table[i, c] - anchor[i, c])) / (curvature[i, c] + l2 + FLOOR)
+                step[i, c] = damping * min(max(wanted, -largest), largest)
+    if group > 0.0:
+        new = table + step
+        flat = new.ravel()
+        shrink_block(flat, curvature.ravel() + l2 + FLOOR, group / damping)
+        for i in range(n_leaves):
+            for c in range(n_values):
+                step[i, c] = flat[i * n_values + c] - table[i, c]
+    for i in range(n_leaves):
+        for c in range(n_values):
+            table[i, c] += step[i, c]
+
+
+@compiled
+def descend_one(
+    leaf: NDArray[np.uint16],
+    first: NDArray[np.uint64],
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    used: NDArray[np.bool_],
+    table: NDArray[np.float64],
+    anchor: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    loss: int,
+    width: float,
+    l2: float,
+    group: float,
+    largest: float,
+    damping: float,
+) -> None:
+    """Make one pass over the trees where rows and leaves have one number; change `table`, `state`, `curvature`.
+
+    `skip` (trees, rows), if it is not empty, says which rows a tree has nothing to do with.
+    """
+    n_trees, n_rows = leaf.shape
+    multiplies = loss in (LOGISTIC, POISSON)
+    most = np.diff(first).max()
+    still = 1.0 if multiplies else 0.0
+    move = np.full(most, still)
+    slope, bend, step = np.empty((most, 1)), np.empty((most, 1)), np.empty((most, 1))
+    before = np.uint64(0)
+    for tree in range(n_trees):
+        k = np.uint64(tree)
+        slope[:] = 0.0
+        bend[:] = 0.0
+        for row in range(n_rows):
+            n = np.uint64(row)
+            by, w = move[leaf[before, n]], weight[n]
+            if skip.size > 0:
+                by = still if skip[before, n] else by
+                w = 0.0 if skip[k, n] else w
+            s = max(state[n] * by, TINY) if multiplies else state[n] + by
+            state[n] = s
+            g, h = slope_and_curvature(loss, s, target[n], width)
+            at = leaf[k, n]
+            slope[at, 0] += w * g
+            bend[at, 0] += w * h
+        leaves = slice(first[k], first[k + 1])
+        size = first[k + 1] - first[k]
+        take_steps(
+            table[leaves], anchor[leaves], slope[:size], bend[:size], used[leaves], l2, group, largest, damping, step
+        )
+        curvature[leaves] = bend[:size]
+        for i in range(size):
+            move[i] = np.exp(step[i, 0]) if multiplies else step[i, 0]
+        before = k
+    for row in range(n_rows):
+        n = np.uint64(row)
+        by = still if skip.size > 0 and skip[before, n] else move[leaf[before, n]]
+        state[n] = max(state[n] * by, TINY) if multiplies else state[n] + by
+
+
+@compiled
+def descend_many(
+    leaf: NDArray[np.uint16],
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint64],
+    state: NDArray[np.float64],
+    target: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    used: NDArray[np.bool_],
+    table: NDArray[np.float64],
+    anchor: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    loss: int,
+    l2: float,
+    group: float,
+    largest: float,
+    damping: float,
+) -> None:
+    """Make one pass over the trees where rows have a number for each class, and leaves one for each or for one.
+
+    Where all classes move at once, their slopes sum to zero, and the curvature along such a direction is larger than
+    that of each class alone: C / (C - 1) times where all are as likely (Friedman 2001, Algorithm 6).
+    """
+    n_trees, n_rows = leaf.shape
+    n_classes, n_values = state.shape[1], table.shape[1]
+    most = np.diff(first).max()
+    move = np.full((most, n_values), 1.0 if loss == LOGISTIC else 0.0)
+    slope, bend, step = np.empty((most, n_values)), np.empty((most, n_values)), np.empty((most, n_values))
+    before, moved = np.uint64(0), column[0]
+    for tree in range(n_trees):
+        k = np.uint64(tree)
+        here = column[k]
+        slope[:] = 0.0
+        bend[:] = 0.0
+        for row in range(n_rows):
+            n = np.uint64(row)
+            by, at, w = leaf[before, n], leaf[k, n], weight[n]
+            moves = True
+            if skip.size > 0:
+                moves = not skip[before, n]
+                w = 0.0 if skip[k, n] else w
+            if loss == LOGISTIC:
+                if moves:
+                    for value in range(n_values):
+                        v = np.uint64(value)
+                        state[n, moved + v] *= move[by, v]
+                total = 0.0
+                for label in range(n_classes):
+                    total += state[n, np.uint64(label)]
+                share = 1.0 / total
+                for label in range(n_classes):
+                    c = np.uint64(label)
+                    state[n, c] = max(state[n, c] * share, TINY)
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    p = state[n, here + v]
+                    slope[at, v] -= w * p
+                    bend[at, v] += w * (p - p * p)
+            elif loss == SQUARED:
+                if moves:
+                    for value in range(n_values):
+                        v = np.uint64(value)
+                        state[n, moved + v] += move[by, v]
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    slope[at, v] -= w * state[n, here + v]
+                    bend[at, v] += w
+            else:
+                if moves:
+                    for value in range(n_values):
+                        v = np.uint64(value)
+                        state[n, moved + v] += move[by, v]
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    c = here + v
+                    gap = 1.0 + state[n, c] if c != target[n] else 1.0 - state[n, c]
+                    pull = w * max(gap, 0.0)
+                    slope[at, v] += pull if c == target[n] else -pull
+                    bend[at, v] += w if gap > 0.0 else 0.0
+            if loss != SQUARED_HINGE and here <= target[n] < here + n_values:
+                slope[at, target[n] - here] += w
+        leaves = slice(first[k], first[k + 1])
+        size = first[k + 1] - first[k]
+        if loss == LOGISTIC and n_values > 1:
+            bend *= n_classes / (n_classes - 1.0)
+        take_steps(
+            table[leaves], anchor[leaves], slope[:size], bend[:size], used[leaves], l2, group, largest, damping, step
+        )
+        curvature[leaves] = bend[:size]
+        for i in range(size):
+            for j in range(n_values):
+                move[i, j] = np.exp(step[i, j]) if loss == LOGISTIC else step[i, j]
+        before, moved = k, here
+    for row in range(n_rows):
+        n = np.uint64(row)
+        if skip.size > 0 and skip[before, n]:
+            continue
+        for value in range(n_values):
+            v = np.uint64(value)
+            last = move[leaf[before, n], v]
+            at_last = state[n, moved + v]
+            state[n, moved + v] = max(at_last * last, TINY) if loss == LOGISTIC else at_last + last
+
+
+@compiled
+def add_leaf_values(
+    leaf: NDArray[np.uint16],
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint64],
+    table: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    score: NDArray[np.float64],
+) -> None:
+    """Add the leaf values of every tree to the scores (rows, columns), but where `skip` (trees, rows) says not to."""
+    for tree in range(leaf.shape[0]):
+        k = np.uint64(tree)
+        for row in range(leaf.shape[1]):
+            n = np.uint64(row)
+            if skip.size > 0 and skip[k, n]:
+                continue
+            at = first[k] + leaf[k, n]
+            for value in range(table.shape[1]):
+                v = np.uint64(value)
+                score[n, column[k] + v] += table[at, v]

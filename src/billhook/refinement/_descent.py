@@ -1,0 +1,117 @@
+"""Block coordinate descent: pass after pass over the trees, each leaf taking its own Newton step."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.kernels import add_leaf_values, descend_many, descend_one
+from billhook.refinement._losses import Loss, row_losses
+from billhook.refinement._problem import Problem
+
+Vector = NDArray[np.float64]
+NOWHERE = np.zeros((0, 0), np.bool_)
+# A pass that raises the objective by more than rounding is taken back and made again with shorter steps.
+ROUNDING = 1e-12
+SHORTEST = 2.0**-20
+
+
+class Pass(NamedTuple):
+    """Where a solver stands after some passes over the rows."""
+
+    objective: float  # the loss, half of it for the squares, and penalties, per row
+    value: Vector  # of the leaves, as `Problem.value`
+    tree_weight: Vector | None  # if they are learned
+
+
+@dataclass
+class Descent:
+    """The descent of one problem on given rows; iterating it yields a `Pass` after each, the start first.
+
+    `anchor` is what leaf values are drawn to, with the strength `l2`; `group` is the strength of the penalty on the
+    length of each tree's vector of values. Values here are times the tree's weight.
+
+    `skip` (trees, rows), if it is not empty, says which rows a tree neither learns from nor is asked about; values
+    are then scaled so that the trees left do the work of all.
+    """
+
+    problem: Problem
+    leaf: NDArray[Any]
+    target: NDArray[Any]
+    weight: Vector
+    loss: Loss
+    width: float
+    l2: float
+    anchor: Vector
+    group: float = 0.0
+    skip: NDArray[np.bool_] = field(default_factory=lambda: NOWHERE)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.scale = 1.0 / (1.0 - float(self.skip.mean())) if self.skip.size else 1.0
+        self.table = problem.value * problem.weight_of_leaf * self.scale
+        self.anchor = self.anchor * self.scale
+        self.used = problem.weight_of_leaf[:, 0] != 0.0
+        for tree, ids in enumerate(self.leaf):
+            begin, end = problem.first[tree : tree + 2].astype(np.int64)
+            rows = self.weight * ~self.skip[tree] if self.skip.size else self.weight
+            self.used[begin:end] &= np.bincount(ids, rows, end - begin) > 0.0
+        self.curvature = np.zeros_like(self.table)
+        self.damping = 1.0
+        self.state = self._state()
+
+    def start_from(self, value: Vector) -> None:
+        """Go on from these values of the leaves."""
+        self.table = value * self.problem.weight_of_leaf * self.scale
+        self.state = self._state()
+
+    def _state(self) -> Vector:
+        score = np.tile(self.problem.base, (self.leaf.shape[1], 1))
+        add_leaf_values(self.leaf, self.problem.first, self.problem.column, self.table, self.skip, score)
+        if not self.loss.is_log:
+            return score
+        if score.shape[1] > 1:
+            score -= score.max(axis=1, keepdims=True)
+        return np.exp(np.clip(score, -600.0, 600.0))
+
+    def objective(self) -> float:
+        """Return the weighted loss per row, and the penalties."""
+        loss = float(self.weight @ row_losses(self.loss, self.state, self.target, self.width))
+        away = (self.table - self.anchor)[self.used]
+        penalty = 0.5 * self.l2 * float((away**2).sum())
+        if self.group > 0.0:
+            of_tree = np.add.reduceat((self.table**2).sum(axis=1), self.problem.first[:-1].astype(np.int64))
+            penalty += self.group * float(np.sqrt(of_tree).sum())
+        return (loss + penalty) / float(self.weight.sum())
+
+    def __iter__(self) -> Iterator[Pass]:
+        """Yield the start, and after each pass what it reached: never a higher objective than before."""
+        reached = self.objective()
+        while True:
+            yield Pass(reached, self._value(), None)
+            before = self.table.copy()
+            while True:
+                self._descend()
+                now = self.objective()
+                if now <= reached + ROUNDING * abs(reached) or self.damping < SHORTEST:
+                    break
+                self.damping /= 2.0
+                self.table[:] = before
+                self.state = self._state()
+            reached = min(now, reached)
+
+    def _descend(self) -> None:
+        problem, loss = self.problem, self.loss
+        common = (self.weight, self.skip, self.used, self.table, self.anchor, self.curvature, loss.code)
+        strength = (self.l2, self.group, loss.largest, self.damping)
+        if self.state.shape[1] == 1:
+            descend_one(self.leaf, problem.first, self.state[:, 0], self.target, *common, self.width, *strength)
+        else:
+            descend_many(self.leaf, problem.first, problem.column, self.state, self.target, *common, *strength)
+
+    def _value(self) -> Vector:
+        of_leaf = self.problem.weight_of_leaf * self.scale
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(of_leaf != 0.0, self.table / of_leaf, self.problem.value)

@@ -1,0 +1,92 @@
+"""The losses by name: what they are for, and the numbers that solvers need of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss: its name, its number in the kernels, and its defaults.
+
+    Attributes
+    ----------
+    name : str
+    code : int
+    l2 : float
+        Default strength of the pull of a leaf's value to 0, in rows.
+    largest : float
+        The most that a Newton step may change a leaf: the log losses are nearly flat far away from the minimum.
+    is_square, is_log : bool
+        Whether kernels count half of it; whether they keep exp(score) instead of the score.
+    """
+
+    name: str
+    code: int
+    l2: float
+    largest: float = np.inf
+    is_square: bool = False
+    is_log: bool = False
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("mse", 0, 5.0, is_square=True),
+        Loss("cross_entropy", 1, 1.0, 2.0, is_log=True),
+        Loss("squared_hinge", 2, 5.0, is_square=True),
+        Loss("absolute", 3, 5.0),
+        Loss("huber", 4, 5.0),
+        Loss("poisson", 5, 1.0, 2.0, is_log=True),
+    )
+}
+FOR_CLASSES = ("cross_entropy", "mse", "squared_hinge")
+FOR_NUMBERS = ("mse", "huber", "absolute")
+# A forest that predicts exp(score) was grown for this, or for a loss with the same minimum in every leaf.
+FOR_LOGARITHMS = ("poisson",)
+
+
+def losses_for(forest: Forest) -> tuple[str, ...]:
+    """Return the names of the losses that such a forest can be refined for; the first is the default."""
+    if forest.classes is not None:
+        return FOR_CLASSES
+    return FOR_LOGARITHMS if forest.link == "exp" else FOR_NUMBERS
+
+
+def row_losses(loss: Loss, state: Vector, target: NDArray[np.generic], width: float) -> Vector:
+    """Return the loss of each row, half of it for the squares, from what a solver keeps of its score.
+
+    `state` has shape (rows, columns); for the log losses it is exp(score), up to a factor for each row where there
+    are several columns. `target` is what `Problem.targets` returns.
+    """
+    if state.shape[1] > 1:
+        return _of_classes(loss, state, target.astype(np.int64))
+    s, t = state[:, 0], target.astype(np.float64)
+    if loss.name == "cross_entropy":
+        return np.log1p(np.where(t > 0.0, 1.0 / s, s))
+    if loss.name == "poisson":
+        return np.asarray(s - t * np.log(s))
+    if loss.name == "squared_hinge":
+        return 0.5 * np.maximum(1.0 - t * s, 0.0) ** 2
+    error = np.abs(t - s)
+    if loss.name == "absolute":
+        return error
+    if loss.name == "huber":
+        return np.where(error <= width, 0.5 * error**2, width * (error - 0.5 * width))
+    return 0.5 * error**2
+
+
+def _of_classes(loss: Loss, state: Vector, label: NDArray[np.int64]) -> Vector:
+    of_label = np.take_along_axis(state, label[:, None], axis=1)[:, 0]
+    if loss.name == "cross_entropy":
+        return np.asarray(np.log(state.sum(axis=1) / of_label))
+    if loss.name == "mse":
+        return np.asarray(0.5 * (np.einsum("ij,ij->i", state, state) - 2.0 * of_label + 1.0))
+    whole = np.square(np.maximum(1.0 + state, 0.0)).sum(axis=1)
+    whole += np.maximum(1.0 - of_label, 0.0) ** 2 - np.maximum(1.0 + of_label, 0.0) ** 2
+    return 0.5 * np.asarray(whole)

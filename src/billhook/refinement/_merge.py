@@ -1,0 +1,224 @@
+"""Fewer leaves: the sibling leaves that cost least become one, over all trees together, until the whole fits."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook.forest import Forest, as_int, as_targets, as_weights, cut_back
+from billhook.interop import as_forest
+from billhook.refinement._descent import Descent
+from billhook.refinement._losses import Loss
+from billhook.refinement._problem import Problem, without_empty_trees
+from billhook.refinement._rows import find_leaves
+from billhook.refinement._settings import Settings
+
+Vector = NDArray[np.float64]
+ROUNDS = 12
+PASSES_FIRST, PASSES_BETWEEN, PASSES_LAST = 3, 2, 5
+
+
+def merge(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    max_leaves: int | None = None,
+    size: int | None = None,
+    accounting: str | Callable[[Forest], int] = "paper",
+    loss: str | None = None,
+    l2: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int, float], None] | None = None,
+) -> Forest:
+    """Return a refined forest with fewer leaves: those that hardly differ from their sibling are merged with it.
+
+    In rounds, pairs of sibling leaves whose merging raises the loss least, of all trees together, become one leaf,
+    and all leaves are refined again. A tree may shrink to a single split, or go into the base values and vanish. Grow
+    larger trees than you can keep, and let this choose the splits that are worth their bytes.
+
+    Parameters
+    ----------
+    model : Forest or fitted estimator
+    X, y : rows, or an iterable of batches of rows, and labels or targets
+        As for `refine`.
+    max_leaves : int
+        How many leaves the whole forest may have; or
+    size : int
+        how many bytes it may take, as `accounting` counts: an argument of `Forest.size`, or a function of the forest.
+    loss, l2
+        As for `refine` with solver bcd; one loss.
+    sample_weight : array, optional
+    n_jobs : int, optional
+        Threads that look up the leaves.
+    progress : function, optional
+        Called with the leaves merged so far, of how many, and the loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import billhook as bh
+    >>> X, y = load_digits(return_X_y=True)
+    >>> rf = RandomForestClassifier(16, max_leaf_nodes=64, random_state=0).fit(X[::2], y[::2])
+    >>> small = bh.merge(rf, X[::2], y[::2], max_leaves=256)
+    >>> small.n_leaves
+    256
+    >>> sixteen_each = bh.as_forest(rf).truncate(max_leaves=16)
+    >>> (small.predict(X[1::2]) == y[1::2]).mean() > (sixteen_each.predict(X[1::2]) == y[1::2]).mean()
+    np.True_
+    """
+    settings = Settings(loss=loss, l2=l2)
+    settings.check()
+    forest = as_forest(model)
+    losses = settings.losses(forest)
+    if len(losses) > 1:
+        raise ValueError("merge needs one loss, by its name")
+    budget, measure = _budget(max_leaves, size, accounting)
+    target = as_targets(y, forest)
+    weight = np.ones(target.size) if sample_weight is None else as_weights(sample_weight, target.size)
+    smallest = measure(_constant(forest))
+    if smallest > budget:
+        what = f"{budget:,} leaves" if max_leaves is not None else f"a size of {budget:,} bytes"
+        raise ValueError(f"{what} cannot be reached: a single leaf takes {smallest:,}")
+    leaf = find_leaves(Problem(forest), [(X, target.size)], by_row=False, n_jobs=n_jobs)
+    merging = _Merging(forest, leaf, target, weight, losses[0], losses[0].l2 if l2 is None else float(l2))
+    objective = merging.refine(PASSES_FIRST)
+    at_first = now = measure(merging.forest)
+    shrink = (budget / max(now, budget)) ** (1.0 / ROUNDS)
+    while now > budget:
+        n_leaves = merging.forest.n_leaves
+        needed = int(np.ceil((now - budget) / (2.0 * now / max(merging.forest.n_nodes, 2))))
+        merging.merge(max(1, min(needed, int(n_leaves * (1.0 - shrink)))))
+        objective = merging.refine(PASSES_BETWEEN)
+        now = measure(merging.forest)
+        if progress is not None:
+            progress(min(at_first - now, at_first - budget), max(at_first - budget, 1), objective)
+    merging.refine(PASSES_LAST)
+    return merging.forest
+
+
+class _Merging:
+    """A forest that is being merged, and the leaves of the rows it is refined on."""
+
+    def __init__(
+        self, forest: Forest, leaf: NDArray[Any], y: NDArray[Any], weight: Vector, loss: Loss, l2: float
+    ) -> None:
+        self.forest, self.leaf, self.y, self.weight, self.loss, self.l2 = forest, leaf, y, weight, loss, l2
+        self.curvature = np.zeros(0)
+
+    def refine(self, n_passes: int) -> float:
+        """Make some passes of block coordinate descent; return the objective."""
+        problem = Problem(self.forest)
+        table = problem.value * problem.weight_of_leaf
+        anchor = table if self.forest.classes is None else np.zeros_like(table)
+        descent = Descent(
+            problem,
+            self.leaf,
+            problem.targets(self.y, self.loss),
+            self.weight,
+            self.loss,
+            float(np.std(self.y)) or 1.0,
+            self.l2,
+            anchor,
+        )
+        for now in islice(descent, n_passes + 1):
+            last = now
+        self.curvature = descent.curvature + 1e-9
+        self.forest = problem.refined(last.value, self.loss)
+        return last.objective
+
+    def merge(self, n_pairs: int) -> None:
+        """Make single leaves of the pairs of siblings that cost least."""
+        forest = self.forest
+        problem = Problem(forest)
+        pairs = _sibling_leaves(forest)
+        if not len(pairs.node):
+            return
+        table, bend = problem.value * problem.weight_of_leaf, self.curvature
+        number = np.cumsum(problem.is_leaf) - 1
+        left, right = number[pairs.left], number[pairs.right]
+        # To second order, the loss rises by this if both take the mean weighted by curvature.
+        share = bend[left] / (bend[left] + bend[right])
+        cost = 0.5 * (share * bend[right] * (table[left] - table[right]) ** 2).sum(axis=1)
+        chosen = np.argsort(cost, kind="stable")[:n_pairs]
+        node = pairs.node[chosen]
+        value = forest.value.copy()
+        share = share[chosen] if not problem.is_pair else np.repeat(share[chosen], 2, axis=1)
+        value[node] = share * value[pairs.left[chosen]] + (1.0 - share) * value[pairs.right[chosen]]
+        is_split = forest.feature >= 0
+        is_split[node] = False
+        fewer = cut_back(forest.with_values(value), is_split)
+        self._renumber(problem, pairs, chosen)
+        self.forest = self._without_stumps(fewer)
+
+    def _renumber(self, problem: Problem, pairs: "_Pairs", chosen: NDArray[np.int64]) -> None:
+        """Give the rows the numbers that their leaves have in the forest with the chosen pairs merged."""
+        first = problem.first.astype(np.int64)
+        old = np.cumsum(problem.is_leaf) - 1
+        # Leaves are numbered in the order of nodes, and the merged leaf stands where the inner node stood.
+        place = np.flatnonzero(problem.is_leaf)
+        place[old[pairs.left[chosen]]] = pairs.node[chosen]
+        place[old[pairs.right[chosen]]] = pairs.node[chosen]
+        for tree in range(problem.forest.n_trees):
+            here = place[first[tree] : first[tree + 1]]
+            new = np.unique(here, return_inverse=True)[1].astype(self.leaf.dtype)
+            self.leaf[tree] = new[self.leaf[tree]]
+
+    def _without_stumps(self, forest: Forest) -> Forest:
+        """Return the forest with trees of a single leaf moved to the base values; one tree at least stays."""
+        single = np.diff(forest.offset) == 1
+        if not single.any():
+            return forest
+        if single.all():
+            single[0] = False
+        base = forest.base.copy()
+        for tree in np.flatnonzero(single):
+            column, value = forest.tree_column[tree], forest.value[forest.offset[tree]]
+            base[column : column + value.size] += forest.tree_weight[tree] * value
+        self.leaf = self.leaf[~single]
+        return without_empty_trees(replace(forest, base=base), single)
+
+
+class _Pairs(NamedTuple):
+    """Inner nodes whose children are both leaves, and those children, by their places in the forest."""
+
+    node: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+def _sibling_leaves(forest: Forest) -> _Pairs:
+    root = np.repeat(forest.offset[:-1], np.diff(forest.offset))
+    node = np.flatnonzero(forest.feature >= 0)
+    left, right = forest.left[node] + root[node], forest.right[node] + root[node]
+    both = (forest.feature[left] < 0) & (forest.feature[right] < 0)
+    return _Pairs(node[both], left[both], right[both])
+
+
+def _constant(forest: Forest) -> Forest:
+    """Return the smallest forest of this kind: one tree, one leaf."""
+    return cut_back(forest.select([0]), np.zeros(forest.offset[1], np.bool_))
+
+
+def _budget(
+    max_leaves: int | None, size: int | None, accounting: str | Callable[[Forest], int]
+) -> tuple[int, Callable[[Forest], int]]:
+    if (max_leaves is None) == (size is None):
+        raise ValueError("merge needs either max_leaves or size")
+    if max_leaves is not None:
+        return _at_least_one(max_leaves, "max_leaves"), lambda forest: forest.n_leaves
+    if callable(accounting):
+        return _at_least_one(size, "size"), accounting
+    return _at_least_one(size, "size"), lambda forest: forest.size(accounting)
+
+
+def _at_least_one(given: Any, name: str) -> int:
+    number = as_int(given, name)
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1, not {number}")
+    return number

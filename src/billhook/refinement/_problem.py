@@ -1,0 +1,113 @@
+"""A forest as the solvers see it: a table of leaf values, and where its rows and columns come from."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.kernels import average_upwards
+from billhook.refinement._losses import Loss
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The leaves of a forest, tree after tree, and their values.
+
+    Where each leaf has a value for either of two classes, only the difference is refined, second minus first: their
+    sum changes no class. The sum stays as it is.
+    """
+
+    forest: Forest
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Which nodes of the forest are leaves."""
+        return self.forest.feature < 0
+
+    @cached_property
+    def first(self) -> NDArray[np.uint64]:
+        """The first leaf of each tree, and the number of leaves."""
+        before = np.concatenate([[0], np.cumsum(self.is_leaf)])
+        return before[self.forest.offset].astype(np.uint64)
+
+    @cached_property
+    def leaf_number(self) -> NDArray[np.int64]:
+        """The number, within its tree, of each node that is a leaf."""
+        number: NDArray[np.int64] = np.cumsum(self.is_leaf) - 1
+        return number - np.repeat(self.first[:-1].astype(np.int64), np.diff(self.forest.offset))
+
+    @cached_property
+    def n_leaves_by_tree(self) -> NDArray[np.int64]:
+        """How many leaves each tree has."""
+        return np.asarray(np.diff(self.first.astype(np.int64)), np.int64)
+
+    @cached_property
+    def is_pair(self) -> bool:
+        """Whether the difference of two columns is refined."""
+        return bool(self.forest.value.shape[1] == 2)
+
+    @cached_property
+    def base(self) -> Vector:
+        """Scores before any tree."""
+        base = self.forest.base
+        return np.array([base[1] - base[0]]) if self.is_pair else base.copy()
+
+    @cached_property
+    def column(self) -> NDArray[np.uint64]:
+        """The column of the scores that a tree's values begin with."""
+        return self.forest.tree_column.astype(np.uint64)
+
+    @cached_property
+    def value(self) -> Vector:
+        """The values of the leaves, not times the tree's weight: (leaves, values)."""
+        value = self.forest.value[self.is_leaf]
+        return value[:, 1:] - value[:, :1] if self.is_pair else value
+
+    @cached_property
+    def weight_of_leaf(self) -> Vector:
+        """The weight of the tree each leaf belongs to, as a column."""
+        return np.repeat(self.forest.tree_weight, self.n_leaves_by_tree)[:, None]
+
+    def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
+        """Return what the kernels compare scores with: numbers, class numbers, or for two classes 0/1 or -1/1."""
+        if self.forest.classes is None:
+            return y.astype(np.float64)
+        if self.base.size > 1:
+            return y.astype(np.uint64)
+        return y.astype(np.float64) if loss.is_log else 2.0 * y - 1.0
+
+    def refined(self, value: Vector, loss: Loss, weight: Vector | None = None) -> Forest:
+        """Return the forest with these values of its leaves and, if given, these tree weights.
+
+        An inner node gets the mean of the leaves below by training weight. Scores learned by cross-entropy are
+        logarithms of odds, and the link says so.
+        """
+        forest = self.forest
+        new = forest.value.copy()
+        if self.is_pair:
+            total = new[self.is_leaf].sum(axis=1)
+            new[self.is_leaf] = np.stack([total - value[:, 0], total + value[:, 0]], axis=1) / 2.0
+        else:
+            new[self.is_leaf] = value
+        for begin, end in zip(forest.offset[:-1], forest.offset[1:], strict=True):
+            average_upwards(
+                forest.left[begin:end], forest.right[begin:end], forest.row_weight[begin:end], new[begin:end]
+            )
+        link = "softmax" if loss.name == "cross_entropy" and forest.link == "identity" else forest.link
+        tree_weight = forest.tree_weight if weight is None else weight
+        return replace(forest, value=new, tree_weight=tree_weight, link=link, refined=True)
+
+
+def without_empty_trees(forest: Forest, leaves: NDArray[np.bool_]) -> Forest:
+    """Return the forest without the trees marked, which add nothing; an average becomes one of the others."""
+    kept = np.flatnonzero(~leaves)
+    if kept.size == forest.n_trees:
+        return forest
+    fewer = forest.select(kept)
+    scale = forest.tree_weight[kept] / fewer.tree_weight
+    return fewer.with_values(fewer.value * np.repeat(scale, np.diff(fewer.offset))[:, None])

@@ -1,0 +1,293 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, make_classification
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import log_loss
+
+import billhook as bh
+from ensembles import CLASSIFIERS, REGRESSORS
+from made_up import random_forest, tricky_rows
+
+X3, y3 = load_iris(return_X_y=True)
+X2, y2 = load_breast_cancer(return_X_y=True)
+X_n, y_n = load_diabetes(return_X_y=True)
+ALL = {"validation_fraction": None}
+
+
+@pytest.mark.parametrize("solver", ["bcd", "sgd"])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_classifier_learns_its_rows_better_and_keeps_its_structure(name, classes, solver, tmp_path):
+    X, y = (X2, np.array(["benign", "malign"])[y2]) if classes == 2 else (X3, np.array(["a", "b", "c"])[y3])
+    X = X.copy()
+    takes_missing = name.startswith(("random forest", "histogram", "one tree"))
+    if takes_missing:
+        X[::7, 0] = np.nan
+    model = clone(CLASSIFIERS[name]).fit(X, y)
+    forest = bh.as_forest(model)
+    refined = bh.refine(model, X, y, solver=solver, loss="cross_entropy", l2=0.01, step_size=0.02, epochs=9, **ALL)
+    assert refined.refined
+    assert refined.size() == forest.size()
+    for field in ("feature", "threshold", "left", "right", "missing_left", "offset", "tree_weight", "base"):
+        np.testing.assert_array_equal(getattr(refined, field), getattr(forest, field))
+    before = log_loss(y, np.clip(forest.predict_proba(X), 1e-9, 1), labels=forest.classes)
+    after = log_loss(y, refined.predict_proba(X), labels=forest.classes)
+    if solver == "bcd":
+        assert after < max(before, 0.05)
+    np.testing.assert_allclose(refined.predict_proba(X).sum(axis=1), 1.0)
+    refined.save(tmp_path / "m.bhk")
+    assert bh.load(tmp_path / "m.bhk") == refined
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_every_regressor_learns_its_rows_better(name):
+    forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
+    refined = bh.refine(forest, X_n, y_n, l2=0.1, **ALL)
+    before, after = (np.mean((f.predict(X_n) - y_n) ** 2) for f in (forest, refined))
+    assert after < before or before < 1e-3 * np.var(y_n) or name in ("one tree", "one extra tree")
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name != "ada boost"])
+@pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
+def test_refined_values_survive_the_way_to_scikit_learn(name, loss):
+    forest = bh.as_forest(clone(CLASSIFIERS[name]).fit(X3, y3))
+    refined = bh.refine(forest, X3, y3, loss=loss, **ALL)
+    estimator = bh.to_estimator(refined)
+    np.testing.assert_array_equal(estimator.predict(X3), refined.predict(X3))
+    is_boosted = "boosting" in name
+    raw = estimator.decision_function(X3) if is_boosted else estimator.predict_proba(X3)
+    np.testing.assert_allclose(raw, refined.decision_function(X3), rtol=1e-9, atol=1e-12)
+    assert is_boosted or (raw < 0).any() or (raw.sum(axis=1) != 1).any()
+
+
+def test_a_refined_forest_cannot_be_truncated():
+    refined = bh.refine(RandomForestClassifier(5, random_state=0).fit(X3, y3), X3, y3, **ALL)
+    with pytest.raises(ValueError, match="truncate first and refine after"):
+        refined.truncate(max_leaves=3)
+    with pytest.raises(ValueError, match="truncate first and refine after"):
+        refined.select([1]).truncate(max_leaves=3)
+
+
+def test_the_callers_forest_and_rows_are_not_changed():
+    rf = RandomForestClassifier(5, random_state=0).fit(X3, y3)
+    forest, X = bh.as_forest(rf), X3.copy()
+    before, P = forest.value.copy(), rf.predict_proba(X3)
+    bh.refine(rf, X, y3, **ALL)
+    bh.refine(forest, X, y3)
+    np.testing.assert_array_equal(forest.value, before)
+    np.testing.assert_array_equal(rf.predict_proba(X3), P)
+    np.testing.assert_array_equal(X, X3)
+
+
+def test_any_made_up_forest_goes_down():
+    rng = np.random.default_rng(0)
+    for n_classes in (1, 2, 3, 4):
+        for per_class in (False, True):
+            for weights in ("equal", "sum", "any"):
+                forest = random_forest(rng, (3, 0, 8), 3, n_classes, per_class and n_classes > 1, weights)
+                X = tricky_rows(rng, 60, 3)
+                y = rng.normal(size=60) if n_classes == 1 else rng.integers(n_classes, size=60) * 10
+                report = bh.refinement_report(forest, X, y, **ALL)
+                assert report.objective[-1] < report.objective[0]
+
+
+def test_trees_of_weight_zero_stay_as_they_are():
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=5, random_state=0).fit(X3, y3))
+    forest = forest.with_weights([0.5, 0.0, 0.25, 0.25])
+    for solver in ("bcd", "sgd"):
+        refined = bh.refine(forest, X3, y3, solver=solver, **ALL)
+        leaf = forest.select([1]).feature < 0
+        np.testing.assert_array_equal(refined.select([1]).value[leaf], forest.select([1]).value[leaf])
+        assert np.isfinite(refined.value).all()
+
+
+def test_noise_is_not_refined():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 6)), rng.integers(2, size=600)
+    rf = RandomForestClassifier(16, max_leaf_nodes=30, random_state=0).fit(X, y)
+    for model in (rf, bh.as_forest(rf)):
+        report = bh.refinement_report(model, X, y, random_state=0)
+        assert report.n_passes == 0
+        assert report.forest == bh.as_forest(rf)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_on_real_digits_it_gains_on_rows_nobody_has_seen(fresh):
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0).fit(X[:650], y[:650])
+    rows = slice(650, 1300) if fresh else slice(650)
+    report = bh.refinement_report(rf, X[rows], y[rows], random_state=0)
+    assert report.n_passes > 0
+    assert min(report.validation) < report.validation[0]
+    gain = np.mean(report.forest.predict(X[1300:]) == y[1300:]) - np.mean(rf.predict(X[1300:]) == y[1300:])
+    assert gain > 0.02
+
+
+def test_the_best_pass_on_the_given_validation_rows_is_kept():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0).fit(X[:600], y[:600])
+    report = bh.refinement_report(rf, X[:600], y[:600], validation=(X[600:900], y[600:900]), l2=1.0)
+    error = np.mean(report.forest.predict(X[600:900]) != y[600:900])
+    assert error == pytest.approx(min(report.validation))
+    assert report.validation[0] == pytest.approx(np.mean(rf.predict(X[600:900]) != y[600:900]))
+    assert report.validation[report.n_passes] == min(report.validation)
+
+
+def test_several_losses_are_tried_and_the_best_told():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0).fit(X[:600], y[:600])
+    given = {"validation": (X[600:1200], y[600:1200]), "random_state": 0, "l2": 1.0}
+    single = {
+        loss: bh.refinement_report(rf, X[:600], y[:600], loss=loss, **given) for loss in ("mse", "cross_entropy")
+    }
+    both = bh.refinement_report(rf, X[:600], y[:600], loss=["mse", "cross_entropy"], **given)
+    best = min(single.values(), key=lambda report: min(report.validation))
+    assert both.loss == best.loss
+    assert both.forest == best.forest
+
+
+def test_out_of_bag_each_row_is_known_only_to_trees_that_did_not_see_it():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(64, max_leaf_nodes=8, oob_score=True, random_state=0).fit(X[:1200], y[:1200])
+    report = bh.refinement_report(rf, X[:1200], y[:1200], validation="oob", random_state=0)
+    oob_error = np.mean(rf.oob_decision_function_.argmax(axis=1) != y[:1200])
+    assert report.validation[0] == pytest.approx(oob_error, abs=3 * np.sqrt(oob_error / 180))  # of 180 held out
+    assert report.n_passes > 0
+    assert np.mean(report.forest.predict(X[1200:]) == y[1200:]) > np.mean(rf.predict(X[1200:]) == y[1200:])
+
+
+def test_large_boosted_models_of_noisy_rows_lose_nothing():
+    X, y = make_classification(3000, 12, n_informative=5, flip_y=0.3, random_state=0)
+    model = HistGradientBoostingClassifier(max_iter=150, early_stopping=False, random_state=0).fit(X[:2000], y[:2000])
+    before = np.mean(model.predict(X[2000:]) == y[2000:])
+    for given in (model, bh.as_forest(model)):
+        refined = bh.refine(given, X[:2000], y[:2000], random_state=0)
+        assert np.mean(refined.predict(X[2000:]) == y[2000:]) >= before - 0.002
+
+
+def test_rows_may_come_in_batches(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=9, random_state=0).fit(X2, y2))
+    expected = bh.refine(forest, X2, y2, random_state=0)
+    table = pyarrow.table({f"c{k}": X2[:, k] for k in range(X2.shape[1])})
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=100)
+    on_disk = np.memmap(tmp_path / "rows.bin", np.float64, "w+", shape=X2.shape)
+    on_disk[:] = X2
+    file = parquet.ParquetFile(tmp_path / "rows.parquet")
+    for X in (
+        file.iter_batches(batch_size=77),
+        (X2[start : start + 100] for start in range(0, len(y2), 100)),
+        [X2[:300], X2[300:]],
+        on_disk,
+    ):
+        assert bh.refine(forest, X, y2, random_state=0) == expected
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_threads_find_the_same_leaves(n_jobs):
+    forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=9, random_state=0).fit(X2, y2))
+    np.testing.assert_array_equal(forest.apply(X2, n_jobs=n_jobs), forest.apply(X2))
+    assert bh.refine(forest, X2, y2, n_jobs=n_jobs, random_state=0) == bh.refine(forest, X2, y2, random_state=0)
+
+
+def test_progress_is_told_to_its_end():
+    told = []
+    rf = RandomForestClassifier(6, max_leaf_nodes=9, random_state=0).fit(X2, y2)
+    bh.refinement_report(bh.as_forest(rf), X2, y2, random_state=0, progress=lambda *step: told.append(step))
+    done = [step[0] for step in told]
+    assert done == sorted(done)
+    assert done[-1] == told[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "newton"}, "solver must be one of 'bcd', 'sgd', not 'newton'"),
+        ({"loss": "hinge"}, "loss must be 'auto' or one of cross_entropy, mse, squared_hinge .*not 'hinge'"),
+        ({"loss": "poisson"}, "loss must be 'auto' or one of"),
+        ({"loss": []}, "an empty list"),
+        ({"loss": "auto", "validation_fraction": None}, "to choose among losses, validation rows are needed"),
+        ({"l2": -1}, "l2 must be a finite number not below 0, not -1"),
+        ({"l2": float("nan")}, "l2 must be a finite number"),
+        ({"step_size": -0.1}, "step_size must be a finite number not below 0, not -0.1"),
+        ({"step_size": 0.0}, "step_size must be above 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"epochs": -1}, "epochs must be at least 0, not -1"),
+        ({"batch_gradient": "max"}, "batch_gradient must be one of 'sum', 'mean'"),
+        ({"penalty": "l2"}, "penalty must be one of"),
+        ({"strength": 1.0}, "needs a penalty"),
+        ({"penalty": "l1"}, "needs solver='sgd' and refine_weights=True"),
+        ({"penalty": "group_l1", "solver": "sgd"}, "'group_l1' is for solver='bcd'"),
+        ({"penalty": "group_l1", "shrink_to": "original"}, "shrink_to must be 'zero' too"),
+        ({"refine_weights": True}, "for solver='sgd'"),
+        ({"validation_fraction": 1.0}, "from 0 to below 1, or None, not 1.0"),
+        ({"validation_fraction": -0.1}, "from 0 to below 1"),
+        ({"validation": X3}, r"validation must be a pair \(X, y\) or 'oob', not ndarray"),
+        ({"validation": (X3, np.full(150, 7))}, "labels that the forest does not know: 7"),
+        ({"validation": (X3[:3], y3)}, "X has 3 rows and y 150 labels"),
+        ({"validation": "oob"}, "those of a Forest are not known: pass the fitted estimator"),
+        ({"validation": "oob", "solver": "sgd"}, "validation='oob' is for solver='bcd'"),
+        ({"sample_weight": np.full(150, -1.0)}, "sample_weight must be 150 finite numbers, none negative"),
+        ({"sample_weight": np.zeros(150)}, "not all zero"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(options, message):
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
+    with pytest.raises(ValueError, match=message):
+        bh.refine(forest, X3, y3, **options)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (X3, np.where(np.arange(150) == 3, 9, y3), "labels that the forest does not know: 9; it knows 0, 1, 2"),
+        (X3, np.where(np.arange(150) == 3, np.nan, y3), "y holds 1 missing labels"),
+        (X3[:100], y3, "X has 100 rows and y 150 labels"),
+        (X3, y3[:100], "X has 150 rows and y 100 labels"),
+        (iter([X3]), y3[:100], "X has 150 rows and y 100 labels"),
+        (X3[:, :2], y3, "X has 2 features, but the forest was trained on 4"),
+        (X3[:0], y3[:0], "at least one row"),
+        (X3, np.stack([y3, y3]), "one dimension"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(X, y, message):
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
+    with pytest.raises(ValueError, match=message):
+        bh.refine(forest, X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"step": 0.1}, "refine does not take the option 'step'; its options: loss, solver"),
+        ({"l2": "1"}, "l2 must be a number, not '1'"),
+        ({"epochs": 2.5}, "epochs must be a whole number, not 2.5"),
+        ({"batch_size": True}, "batch_size must be a whole number, not True"),
+    ],
+)
+def test_options_of_another_kind_are_refused(options, message):
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
+    with pytest.raises(TypeError, match=message):
+        bh.refine(forest, X3, y3, **options)
+
+
+def test_numbers_that_are_missing_or_negative_counts_are_refused():
+    forest = bh.as_forest(RandomForestRegressor(3, max_leaf_nodes=4, random_state=0).fit(X_n, y_n))
+    with pytest.raises(ValueError, match="y holds 1 numbers that are missing or infinite"):
+        bh.refine(forest, X_n, np.where(np.arange(y_n.size) == 5, np.nan, y_n))
+    counts = bh.as_forest(clone(REGRESSORS["histogram boosting, poisson"]).fit(X_n, y_n))
+    with pytest.raises(ValueError, match=r"negative numbers \(-3\)"):
+        bh.refine(counts, X_n, np.where(np.arange(y_n.size) == 5, -3.0, y_n))
+
+
+def test_oob_needs_trees_that_saw_only_some_rows():
+    with pytest.raises(ValueError, match="saw all; fit it with bootstrap=True"):
+        bh.refine(ExtraTreesClassifier(3).fit(X3, y3), X3, y3, validation="oob")
