@@ -18,7 +18,7 @@ ALL = {"solver": "sgd", "validation_fraction": None, "random_state": 3}
 
 def batches(n_rows, epochs, size):
     """Draw the batches that refine draws with random_state=3."""
-    rng = np.random.RandomState(np.random.RandomState(3).randint(2**31))
+    rng = np.random.default_rng(np.random.RandomState(3).randint(2**31))
     for _ in range(epochs):
         order = rng.permutation(n_rows)
         yield from (order[start : start + size] for start in range(0, n_rows, size))

@@ -88,15 +88,89 @@ def take_steps(
                 wanted = (slope[i, c] - l2 * (table[i, c] - anchor[i, c])) / (curvature[i, c] + l2 + FLOOR)
                 step[i, c] = damping * min(max(wanted, -largest), largest)
     if group > 0.0:
-        new = table + step
+        new = table + step[:n_leaves]
         flat = new.ravel()
-        shrink_block(flat, curvature.ravel() + l2 + FLOOR, group / damping)
+        shrink_block(flat, curvature.copy().ravel() + l2 + FLOOR, group / damping)
         for i in range(n_leaves):
             for c in range(n_values):
                 step[i, c] = flat[i * n_values + c] - table[i, c]
     for i in range(n_leaves):
         for c in range(n_values):
             table[i, c] += step[i, c]
+
+
+@compiled
+def sweep_squares(
+    leaf: NDArray[np.uint16],
+    before: np.uint64,
+    now: np.uint64,
+    move: NDArray[np.float64],
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Move the rows by the steps of one tree's leaves; add up slopes and curvatures by the leaves of another."""
+    for row in range(leaf.shape[1]):
+        n = np.uint64(row)
+        s = state[n] + move[leaf[before, n]]
+        state[n] = s
+        at, w = leaf[now, n], weight[n]
+        sums[at, 0] += w * (target[n] - s)
+        sums[at, 1] += w
+
+
+@compiled
+def sweep_odds(
+    leaf: NDArray[np.uint16],
+    before: np.uint64,
+    now: np.uint64,
+    move: NDArray[np.float64],
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Do the same for the logistic loss."""
+    for row in range(leaf.shape[1]):
+        n = np.uint64(row)
+        s = max(state[n] * move[leaf[before, n]], TINY)
+        state[n] = s
+        at, w = leaf[now, n], weight[n]
+        p = s / (1.0 + s)
+        sums[at, 0] += w * (target[n] - p)
+        sums[at, 1] += w * p * (1.0 - p)
+
+
+@compiled
+def sweep_any(
+    leaf: NDArray[np.uint16],
+    before: np.uint64,
+    now: np.uint64,
+    move: NDArray[np.float64],
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    loss: int,
+    width: float,
+    sums: NDArray[np.float64],
+) -> None:
+    """Do the same for any loss, leaving out rows that a tree has nothing to do with."""
+    multiplies = loss in (LOGISTIC, POISSON)
+    still = 1.0 if multiplies else 0.0
+    for row in range(leaf.shape[1]):
+        n = np.uint64(row)
+        by, w = move[leaf[before, n]], weight[n]
+        if skip.size > 0:
+            by = still if skip[before, n] else by
+            w = 0.0 if skip[now, n] else w
+        s = max(state[n] * by, TINY) if multiplies else state[n] + by
+        state[n] = s
+        g, h = slope_and_curvature(loss, s, target[n], width)
+        at = leaf[now, n]
+        sums[at, 0] += w * g
+        sums[at, 1] += w * h
 
 
 @compiled
@@ -122,42 +196,33 @@ def descend_one(
 
     `skip` (trees, rows), if it is not empty, says which rows a tree has nothing to do with.
     """
-    n_trees, n_rows = leaf.shape
     multiplies = loss in (LOGISTIC, POISSON)
     most = np.diff(first).max()
-    still = 1.0 if multiplies else 0.0
-    move = np.full(most, still)
-    slope, bend, step = np.empty((most, 1)), np.empty((most, 1)), np.empty((most, 1))
+    move = np.full(most, 1.0 if multiplies else 0.0)
+    sums, step = np.empty((most, 2)), np.empty((most, 1))
     before = np.uint64(0)
-    for tree in range(n_trees):
+    for tree in range(leaf.shape[0]):
         k = np.uint64(tree)
-        slope[:] = 0.0
-        bend[:] = 0.0
-        for row in range(n_rows):
-            n = np.uint64(row)
-            by, w = move[leaf[before, n]], weight[n]
-            if skip.size > 0:
-                by = still if skip[before, n] else by
-                w = 0.0 if skip[k, n] else w
-            s = max(state[n] * by, TINY) if multiplies else state[n] + by
-            state[n] = s
-            g, h = slope_and_curvature(loss, s, target[n], width)
-            at = leaf[k, n]
-            slope[at, 0] += w * g
-            bend[at, 0] += w * h
+        sums[:] = 0.0
+        if loss == SQUARED and skip.size == 0:
+            sweep_squares(leaf, before, k, move, state, target, weight, sums)
+        elif loss == LOGISTIC and skip.size == 0:
+            sweep_odds(leaf, before, k, move, state, target, weight, sums)
+        else:
+            sweep_any(leaf, before, k, move, state, target, weight, skip, loss, width, sums)
         leaves = slice(first[k], first[k + 1])
         size = first[k + 1] - first[k]
-        take_steps(
-            table[leaves], anchor[leaves], slope[:size], bend[:size], used[leaves], l2, group, largest, damping, step
-        )
-        curvature[leaves] = bend[:size]
+        slope, bend = sums[:size, :1], sums[:size, 1:]
+        take_steps(table[leaves], anchor[leaves], slope, bend, used[leaves], l2, group, largest, damping, step)
+        curvature[leaves] = bend
         for i in range(size):
             move[i] = np.exp(step[i, 0]) if multiplies else step[i, 0]
         before = k
-    for row in range(n_rows):
+    for row in range(leaf.shape[1]):
         n = np.uint64(row)
-        by = still if skip.size > 0 and skip[before, n] else move[leaf[before, n]]
-        state[n] = max(state[n] * by, TINY) if multiplies else state[n] + by
+        if skip.size == 0 or not skip[before, n]:
+            by = move[leaf[before, n]]
+            state[n] = max(state[n] * by, TINY) if multiplies else state[n] + by
 
 
 @compiled
@@ -202,7 +267,21 @@ def descend_many(
             if skip.size > 0:
                 moves = not skip[before, n]
                 w = 0.0 if skip[k, n] else w
-            if loss == LOGISTIC:
+            if loss == LOGISTIC and moves and n_values == n_classes:
+                total = 0.0
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    odds = state[n, v] * move[by, v]
+                    state[n, v] = odds
+                    total += odds
+                share = 1.0 / total
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    p = max(state[n, v] * share, TINY)
+                    state[n, v] = p
+                    slope[at, v] -= w * p
+                    bend[at, v] += w * (p - p * p)
+            elif loss == LOGISTIC:
                 if moves:
                     for value in range(n_values):
                         v = np.uint64(value)
@@ -219,33 +298,43 @@ def descend_many(
                     p = state[n, here + v]
                     slope[at, v] -= w * p
                     bend[at, v] += w * (p - p * p)
-            elif loss == SQUARED:
-                if moves:
-                    for value in range(n_values):
-                        v = np.uint64(value)
-                        state[n, moved + v] += move[by, v]
+            elif loss == SQUARED and n_values == n_classes and moves:
                 for value in range(n_values):
                     v = np.uint64(value)
-                    slope[at, v] -= w * state[n, here + v]
-                    bend[at, v] += w
+                    score = state[n, v] + move[by, v]
+                    state[n, v] = score
+                    slope[at, v] -= w * score
+                bend[at, 0] += w
             else:
                 if moves:
                     for value in range(n_values):
                         v = np.uint64(value)
                         state[n, moved + v] += move[by, v]
-                for value in range(n_values):
-                    v = np.uint64(value)
-                    c = here + v
-                    gap = 1.0 + state[n, c] if c != target[n] else 1.0 - state[n, c]
-                    pull = w * max(gap, 0.0)
-                    slope[at, v] += pull if c == target[n] else -pull
-                    bend[at, v] += w if gap > 0.0 else 0.0
-            if loss != SQUARED_HINGE and here <= target[n] < here + n_values:
-                slope[at, target[n] - here] += w
+                if loss == SQUARED:
+                    for value in range(n_values):
+                        v = np.uint64(value)
+                        slope[at, v] -= w * state[n, here + v]
+                    bend[at, 0] += w
+                else:
+                    for value in range(n_values):
+                        v = np.uint64(value)
+                        gap = max(1.0 + state[n, here + v], 0.0)
+                        slope[at, v] -= w * gap
+                        bend[at, v] += w if gap > 0.0 else 0.0
+            if here <= target[n] < here + n_values:
+                v = target[n] - here
+                slope[at, v] += w
+                if loss == SQUARED_HINGE:
+                    # The loop above took the true class for one of the others.
+                    score = state[n, target[n]]
+                    slope[at, v] += w * (max(1.0 + score, 0.0) + max(1.0 - score, 0.0) - 1.0)
+                    bend[at, v] += w * ((1.0 if score < 1.0 else 0.0) - (1.0 if score > -1.0 else 0.0))
         leaves = slice(first[k], first[k + 1])
         size = first[k + 1] - first[k]
         if loss == LOGISTIC and n_values > 1:
             bend *= n_classes / (n_classes - 1.0)
+        elif loss == SQUARED:
+            bend[:] = bend[:, :1].copy()
         take_steps(
             table[leaves], anchor[leaves], slope[:size], bend[:size], used[leaves], l2, group, largest, damping, step
         )

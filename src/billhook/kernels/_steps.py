@@ -17,7 +17,7 @@ def loss_and_slope(loss: int, score: float, target: float, width: float) -> tupl
     if loss == LOGISTIC:
         small = np.exp(-abs(score))  # cannot overflow
         p = 1.0 / (1.0 + small) if score > 0.0 else small / (1.0 + small)
-        return np.log1p(small) + max(score, 0.0) - target * score, target - p
+        return np.log(1.0 + small) + max(score, 0.0) - target * score, target - p
     if loss == SQUARED_HINGE:
         gap = max(1.0 - target * score, 0.0)
         return 0.5 * gap * gap, target * gap

@@ -36,7 +36,7 @@ class GradientDescent:
     uses_adam: bool
     weight_step: float
     weight_shrink: float
-    random: Any
+    random: np.random.Generator
 
     def __post_init__(self) -> None:
         self.value = self.problem.value.copy()
@@ -72,7 +72,7 @@ class GradientDescent:
                 problem.first,
                 problem.column,
                 base,
-                self.rows[self.random.permutation(self.rows.size)],
+                self.random.permutation(self.rows),
                 one,
                 many,
                 self.weight,

@@ -199,7 +199,7 @@ class Run:
                 settings.optimizer == "adam",
                 step if settings.refine_weights else 0.0,
                 step * float(settings.strength) if settings.penalty == "l1" else 0.0,
-                np.random.RandomState(self.seed),
+                np.random.default_rng(self.seed),
             )
         if start is not None:
             solver.start_from(start)
