@@ -100,7 +100,7 @@ def test_l1_on_weights_drops_trees():
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(16, max_leaf_nodes=4, random_state=0).fit(X, y))
     options = {"refine_weights": True, "penalty": "l1", "step_size": 0.05, "epochs": 40}
-    fewer = bh.refine(forest, X, y, strength=0.02, **options, **ALL)
+    fewer = bh.refine(forest, X, y, strength=0.1, **options, **ALL)
     assert 1 <= fewer.n_trees < 16
     assert (fewer.predict(X) == y).mean() > 0.93
     with pytest.raises(ValueError, match=r"a strength of 50.0 leaves no tree"):

@@ -291,3 +291,38 @@ def test_numbers_that_are_missing_or_negative_counts_are_refused():
 def test_oob_needs_trees_that_saw_only_some_rows():
     with pytest.raises(ValueError, match="saw all; fit it with bootstrap=True"):
         bh.refine(ExtraTreesClassifier(3).fit(X3, y3), X3, y3, validation="oob")
+
+
+def test_no_pass_is_no_change():
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
+    assert bh.refine(forest, X3, y3, epochs=0, **ALL) == forest
+    assert bh.refine(forest, X3, y3, epochs=0) == forest
+
+
+def test_a_class_may_have_all_its_rows_held_out():
+    X, y = load_digits(return_X_y=True)
+    y = np.where(np.arange(len(y)) == 7, 99, y)  # one row of its own
+    rf = RandomForestClassifier(8, max_leaf_nodes=12, random_state=0).fit(X, y)
+    for seed in range(8):  # it is held out in some of these
+        refined = bh.refine(rf, X, y, random_state=seed)
+        assert 99 in refined.classes
+
+
+def test_one_class_one_row_and_constant_targets_are_no_trouble():
+    one_class = bh.as_forest(RandomForestClassifier(3, random_state=0).fit(X3, y3))
+    rows = y3 == 1
+    refined = bh.refine(one_class, X3[rows], y3[rows])
+    assert set(refined.predict(X3[rows])) == {1}
+    assert np.isfinite(bh.refine(one_class, X3[:1], y3[:1]).value).all()
+    numbers = bh.as_forest(RandomForestRegressor(3, random_state=0).fit(X_n, y_n))
+    for loss in ("mse", "huber", "absolute"):
+        constant = bh.refine(numbers, X_n, np.full(y_n.size, 5.0), loss=loss, epochs=100, l2=0.0, tol=0.0, **ALL)
+        assert np.median(np.abs(constant.predict(X_n) - 5.0)) < 0.1
+
+
+def test_data_frames_with_names_are_checked_and_used():
+    frame, labels = load_iris(return_X_y=True, as_frame=True)
+    rf = RandomForestClassifier(5, max_leaf_nodes=4, random_state=0).fit(frame, labels)
+    assert bh.refine(rf, frame, labels, random_state=0).feature_names == tuple(frame.columns)
+    with pytest.raises(ValueError, match="in another order"):
+        bh.refine(rf, frame[frame.columns[::-1]], labels)

@@ -72,7 +72,7 @@ class GradientDescent:
                 problem.first,
                 problem.column,
                 base,
-                self.random.permutation(self.rows),
+                self.rows[self.random.permutation(self.rows.size)],
                 one,
                 many,
                 self.weight,

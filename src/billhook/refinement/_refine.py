@@ -170,7 +170,7 @@ def refinement_report(
     losses = settings.losses(forest)
     run = Run(forest, settings, random_state, progress)
     run.read(X, y, sample_weight, validation, validation_fraction, seen, model, n_jobs)
-    if run.flatters and not is_batches(X):
+    if run.flatters and not is_batches(X) and run.is_growable:
         grow = regrow or _regrower(model, X, y, sample_weight)
         if grow is not None:
             return _judged_by_another(run, grow, X, y, sample_weight, n_jobs, options)
@@ -206,8 +206,11 @@ def _judged_by_another(
     """Find out how to refine on a forest grown without the rows held out; then refine the forest so, on all rows."""
     rows, labels = np.asarray(X), np.asarray(y)
     learned, held_out = np.flatnonzero(~run.held_out), np.flatnonzero(run.held_out)
+    trial = grow(learned)
+    if trial.classes is not None:  # a class may have all its rows held out
+        held_out = held_out[np.isin(labels[held_out], trial.classes)]
     tried = refinement_report(
-        grow(learned),
+        trial,
         rows[learned],
         labels[learned],
         sample_weight=None if sample_weight is None else np.asarray(sample_weight)[learned],
@@ -227,12 +230,15 @@ def _regrower(
     model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> Callable[[NDArray[np.int64]], Forest] | None:
     """Return a function that fits an estimator like this one to some of the rows; None if there is no such way."""
-    if isinstance(model, Forest) or not hasattr(model, "get_params"):
+    if isinstance(model, Forest) or not hasattr(model, "get_params") or np.asarray(X).dtype.kind not in "biuf":
         return None
     from sklearn.base import clone
+    from sklearn.utils.validation import has_fit_parameter
 
     def grow(rows: NDArray[np.int64]) -> Forest:
-        weight = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[rows]}
+        weight = {}
+        if sample_weight is not None and has_fit_parameter(model, "sample_weight"):
+            weight["sample_weight"] = np.asarray(sample_weight)[rows]
         return as_forest(clone(model).fit(np.asarray(X)[rows], np.asarray(y)[rows], **weight))
 
     return grow

@@ -110,6 +110,11 @@ class Run:
         if not weight[~held_out].any():
             raise ValueError("no row with a weight above 0 is left to learn from; lower validation_fraction")
 
+    @property
+    def is_growable(self) -> bool:
+        """Whether the rows not held out, and those held out, can grow and judge a forest: two classes at least."""
+        return self.forest.classes is None or np.unique(self.y[~self.held_out]).size > 1
+
     def _check_rows(self, y: NDArray[Any]) -> None:
         if y.size == 0:
             raise ValueError("refinement needs at least one row")
@@ -164,7 +169,8 @@ class Run:
             if self.settings.solver == "bcd" and not self.has_validation and self._stalls(objective):
                 break
         self.finish()
-        return Outcome(self._forest(now, loss), loss, l2, made, tuple(objective), ())
+        forest = self._forest(now, loss) if made > 0 else self.forest
+        return Outcome(forest, loss, l2, made, tuple(objective), ())
 
     def _solver(
         self,

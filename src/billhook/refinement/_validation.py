@@ -101,15 +101,14 @@ def honest_values(problem: Problem, by_tree: NDArray[Any], y: NDArray[Any], weig
     if problem.value.shape[1] != problem.base.size or problem.base.any():
         return None
     values = problem.value.copy()
-    if problem.base.size > 1:
-        target = np.eye(problem.base.size)[y]
-    else:
-        target = (y if forest.classes is None else 2.0 * y - 1.0)[:, None]
+    n_classes = problem.base.size
     for tree, ids in enumerate(by_tree):
         begin, end = problem.first[tree : tree + 2].astype(np.int64)
         total = np.bincount(ids, weight, end - begin)
+        if n_classes > 1:
+            sums = np.bincount(ids * np.int64(n_classes) + y, weight, (end - begin) * n_classes)
+        else:
+            sums = np.bincount(ids, weight * (y if forest.classes is None else 2.0 * y - 1.0), end - begin)
         has_rows = total > 0.0
-        for column in range(target.shape[1]):
-            mean = np.bincount(ids, weight * target[:, column], end - begin)[has_rows] / total[has_rows]
-            values[begin:end, column][has_rows] = mean
+        values[begin:end][has_rows] = (sums.reshape(-1, n_classes) / np.maximum(total, 1e-300)[:, None])[has_rows]
     return values
