@@ -16,7 +16,7 @@ from billhook.refinement._settings import Settings
 
 # A gain counts if it is this many standard errors: the best of many passes is a little lucky. Boosted trees were
 # fitted to one another when they were grown, and have less to gain.
-SURE_OF_MEANS, SURE_OF_SUMS = 1.0, 2.0
+SURE_OF_MEANS, SURE_OF_SUMS = 1.0, 3.0
 # Judged by rows that the splits were chosen by, a gain counts only if it lowers the error to this share or less.
 CLEAR_GAIN = 0.95
 
