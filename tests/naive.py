@@ -466,5 +466,47 @@ def newton_of_row(forest, loss, score, label, column, width):
     error = target - s
     if loss == "huber" and abs(error) <= width:
         return error, 1.0
-    curvature = (width if loss == "huber" else 1.0) / max(abs(error), width * 1e-3)
+    curvature = width / max(abs(error), width * 1e-3)  # absolute errors count times the width
     return error * curvature, curvature
+
+
+def objective(start, forest, X, y, loss, l2, shrink_to=None, penalty=None, strength=0.0):
+    """Return what block coordinate descent minimises: half the squares, or the other losses, and the penalties."""
+
+    def table(of):
+        values = of.value * np.repeat(of.tree_weight, np.diff(of.offset))[:, None]
+        values = values[:, 1:] - values[:, :1] if values.shape[1] == 2 else values
+        return np.where(of.feature[:, None] < 0, values, 0.0)
+
+    raw = forest.decision_function(X).reshape(len(y), -1)
+    raw = raw[:, 1:] - raw[:, :1] if raw.shape[1] == 2 else raw
+    if start.classes is None:
+        target = y[:, None].astype(float)
+        error = np.abs(target - raw)
+        first = np.abs(start.decision_function(X) - y)
+        if loss == "huber":
+            width = np.quantile(first, 0.9, method="inverted_cdf")
+            losses = np.where(error <= width, error**2 / 2, width * (error - width / 2))
+        elif loss == "absolute":
+            losses = error * np.quantile(first, 0.5, method="inverted_cdf")
+        elif loss == "poisson":
+            losses = np.exp(raw) - target * raw
+        else:
+            losses = error**2 / 2
+    else:
+        one_hot = (y[:, None] == (start.classes[1:] if raw.shape[1] == 1 else start.classes)).astype(float)
+        if loss == "cross_entropy" and raw.shape[1] == 1:
+            losses = np.logaddexp(0.0, raw) - one_hot * raw
+        elif loss == "cross_entropy":
+            losses = np.logaddexp.reduce(raw, axis=1) - (one_hot * raw).sum(axis=1)
+        elif loss == "squared_hinge":
+            losses = np.maximum(1.0 - (2 * one_hot - 1) * raw, 0.0) ** 2 / 2
+        else:
+            losses = (raw - (2 * one_hot - 1 if raw.shape[1] == 1 else one_hot)) ** 2 / 2
+    anchored = shrink_to == "original" or (shrink_to is None and start.classes is None and penalty is None)
+    away = table(forest) - table(start) if anchored else table(forest)
+    total = losses.sum() + l2 / 2 * (away**2).sum()
+    if penalty is not None:
+        of_tree = np.add.reduceat((table(forest) ** 2).sum(axis=1), forest.offset[:-1])
+        total += strength * np.sqrt(of_tree).sum()
+    return total

@@ -89,6 +89,8 @@ def test_merge_takes_a_size(size):
         ([*REFINE, "--validation", "nowhere.csv"], "nowhere.csv"),
         ([*REFINE, "--option", "speed=3"], "does not take the option 'speed'"),
         ([*REFINE, "--option", "tol"], "--option takes NAME=VALUE"),
+        ([*REFINE, "--option", "l2=3"], "use --l2 for l2, not --option"),
+        ([*REFINE, "--threads", "0"], "--threads must be at least 1, not 0"),
         ([*REFINE[:-1], "model.bhk"], "is there already; --force replaces it"),
         ([*REFINE[:-1], "nowhere/b.bhk"], "no such folder"),
         ([*MERGE, "--size", "8XB"], "a size is a number with B, KB or MB, as 64KB, not '8XB'"),

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_classification
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -105,9 +105,21 @@ def test_boosting_and_numbers_too():
         scores = cross_val_score(bh.RefinedForestRegressor(estimator, random_state=0), Xd, yd, cv=3)
         plain = cross_val_score(estimator, Xd, yd, cv=3)
         assert scores.mean() > plain.mean() - 0.03
-    boosted = GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=0)
-    model = bh.RefinedForestClassifier(boosted, validation_fraction=0.3, random_state=0).fit(X[:1400], y[:1400])
-    assert model.score(X[1400:], y[1400:]) > boosted.fit(X[:1400], y[:1400]).score(X[1400:], y[1400:]) + 0.02
+    Xm, ym = make_classification(4000, 10, n_informative=8, n_clusters_per_class=4, random_state=0)
+    boosted = GradientBoostingClassifier(n_estimators=20, max_leaf_nodes=8, random_state=0)
+    model = bh.RefinedForestClassifier(boosted, random_state=0).fit(Xm[::2], ym[::2])
+    assert model.score(Xm[1::2], ym[1::2]) > boosted.fit(Xm[::2], ym[::2]).score(Xm[1::2], ym[1::2]) + 0.01
+
+
+def test_out_of_bag_rows_may_judge():
+    model = bh.RefinedForestClassifier(
+        RandomForestClassifier(30, max_leaf_nodes=8, random_state=0),
+        n_trees=20,
+        trees="random",
+        refine_options={"validation": "oob"},
+        random_state=0,
+    ).fit(X, y)
+    assert model.report_.judged_by == "out of bag"
 
 
 def test_weights_reach_both_the_trees_and_their_leaves():
@@ -125,6 +137,8 @@ def test_weights_reach_both_the_trees_and_their_leaves():
         ({"loss": "hinge"}, ValueError, "loss must be"),
         ({"validation_fraction": 2}, ValueError, "from 0 to below 1"),
         ({"refine_options": {"speed": 1}}, TypeError, "does not take the option 'speed'"),
+        ({"refine_options": {"l2": 1}}, TypeError, "l2 is a parameter of RefinedForestClassifier"),
+        ({"n_trees": 2.5}, TypeError, "n_trees must be a whole number, not 2.5"),
         ({"estimator": RandomForestRegressor(4)}, TypeError, "cannot take an estimator for regression"),
     ],
 )

@@ -48,8 +48,10 @@ def test_one_pass_is_the_formula(data, model, loss):
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     refined = bh.refine(forest, X, y, loss=loss, l2=1.5, epochs=1, sample_weight=weight, **ALL)
     kept = weight > 0
-    error = np.abs(forest.decision_function(X[kept]) - y[kept]) if forest.classes is None else np.zeros(1)
-    width = float(np.quantile(error, {"huber": 0.9, "absolute": 0.5}.get(loss, 0.5))) or 1.0
+    width = 1.0
+    if loss in ("huber", "absolute"):
+        error = np.abs(forest.decision_function(X) - y).repeat(weight)
+        width = float(np.quantile(error, {"huber": 0.9, "absolute": 0.5}[loss], method="inverted_cdf"))
     expected = naive.descend_once(
         forest, naive.apply(forest, X[kept].astype(np.float32)).tolist(), y[kept], loss, 1.5, width, weight[kept]
     )
@@ -89,14 +91,24 @@ def test_many_passes_for_squares_are_the_ridge_solution(data, model, l2):
         (DIABETES, COUNTS, "poisson"),
     ],
 )
-@pytest.mark.parametrize("options", [{"l2": 0.0}, {"l2": 2.0, "shrink_to": "original"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"l2": 0.0}, {"l2": 2.0, "shrink_to": "original"}, {"l2": 0.5, "penalty": "group_l1", "strength": 0.5}],
+    ids=["free", "anchored", "grouped"],
+)
 def test_the_objective_never_rises(data, model, loss, options):
+    """Computed here from the forests that so many passes return; and what the report says is that."""
     X, y = data
-    report = bh.refinement_report(clone(model).fit(X, y), X, y, loss=loss, epochs=30, **options, **ALL)
-    objective = np.array(report.objective)
-    assert len(objective) == 31 or objective[-1] == objective[-2]  # it ends where nothing falls any more
-    assert (np.diff(objective) <= 1e-12 * np.abs(objective[:-1])).all()
-    assert objective[-1] < objective[0]
+    forest = bh.as_forest(clone(model).fit(X, y))
+    before = None
+    for epochs in (1, 2, 3, 5, 9, 16):
+        report = bh.refinement_report(forest, X, y, loss=loss, epochs=epochs, **options, **ALL)
+        now = naive.objective(forest, report.forest, X, y, loss, **options)
+        assert before is None or now <= before + 1e-9 * abs(before)
+        assert report.objective[-1] * len(y) == pytest.approx(now, rel=1e-6)
+        assert (np.diff(report.objective) <= 1e-12 * np.abs(report.objective[:-1])).all()
+        before = now
+    assert report.objective[-1] < report.objective[0]
 
 
 def test_the_objective_is_what_it_says():
@@ -186,6 +198,38 @@ def test_two_classes_keep_the_sum_of_their_values():
     X, y = CANCER
     refined = bh.refine(clone(FOREST).fit(X, y), X, y, loss="mse", **ALL)
     np.testing.assert_allclose(refined.decision_function(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute", "mse"])
+def test_rows_of_weight_two_and_the_unit_of_numbers_change_nothing(loss):
+    X, y = DIABETES
+    forest = bh.as_forest(clone(NUMBERS).fit(X, y))
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    given = {"loss": loss, "l2": 5.0, **ALL}
+    weighted = bh.refine(forest, X, y, sample_weight=weight, **given)
+    repeated = bh.refine(forest, np.repeat(X, weight, axis=0), np.repeat(y, weight), **given)
+    np.testing.assert_allclose(weighted.value, repeated.value, rtol=1e-7)
+    in_cents = bh.refine(forest.with_values(forest.value * 100), X, y * 100, sample_weight=weight, **given)
+    np.testing.assert_allclose(in_cents.value, weighted.value * 100, rtol=1e-6)
+
+
+def test_a_group_penalty_leaves_leaves_without_rows_as_they_are():
+    X, y = IRIS
+    forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=8, random_state=0).fit(X, y))
+    few = np.arange(0, 150, 30)
+    refined = bh.refine(forest, X[few], y[few], loss="mse", penalty="group_l1", strength=1e-3, l2=1.0, **ALL)
+    assert refined.n_trees == forest.n_trees
+    filled = np.zeros(forest.n_nodes, bool)
+    filled[(forest.apply(X[few]) + forest.offset[:-1]).ravel()] = True
+    leaf = forest.feature < 0
+    np.testing.assert_array_equal(refined.value[leaf & ~filled], forest.value[leaf & ~filled])
+
+
+def test_a_group_penalty_takes_trees_of_any_number_of_leaves():
+    X, y = CANCER
+    forest = bh.as_forest(RandomForestClassifier(6, max_depth=4, random_state=0).fit(X, y))
+    assert len(set(np.diff(forest.offset))) > 1
+    assert bh.refine(forest, X, y, penalty="group_l1", strength=30.0, **ALL).n_trees < 6
 
 
 def test_a_loss_has_the_same_number_in_both_kernels():

@@ -35,6 +35,9 @@ def batches(n_rows, epochs, size):
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "mse", {}),
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "cross_entropy", {}),
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "mse", {"batch_gradient": "mean"}),
+        (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "squared_hinge", {}),
+        (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "mse", {"refine_weights": True}),
+        (CANCER, RandomForestClassifier(5, random_state=0), "cross_entropy", {"refine_weights": True}),
     ],
 )
 def test_it_is_the_algorithm_on_paper(data, model, loss, options):
@@ -100,7 +103,7 @@ def test_l1_on_weights_drops_trees():
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(16, max_leaf_nodes=4, random_state=0).fit(X, y))
     options = {"refine_weights": True, "penalty": "l1", "step_size": 0.05, "epochs": 40}
-    fewer = bh.refine(forest, X, y, strength=0.1, **options, **ALL)
+    fewer = bh.refine(forest, X, y, strength=0.3, **options, **ALL)
     assert 1 <= fewer.n_trees < 16
     assert (fewer.predict(X) == y).mean() > 0.93
     with pytest.raises(ValueError, match=r"a strength of 50.0 leaves no tree"):
@@ -113,4 +116,8 @@ def test_a_loss_that_runs_away_is_an_error_that_names_the_step():
     before = forest.value.copy()
     with pytest.raises(ValueError, match=r"grows without end \(pass \d+\) with step_size 7.0; lower it"):
         bh.refine(forest, X, y, step_size=7.0, **ALL)
+    with pytest.raises(ValueError, match=r"grows without end \(pass 1\)"):
+        bh.refine(forest, X, y, step_size=7.0, epochs=1, **ALL)
+    with pytest.raises(ValueError, match="grows without end"):
+        bh.refine(forest, X, y, loss="absolute", step_size=1e6, **ALL)
     np.testing.assert_array_equal(forest.value, before)

@@ -66,6 +66,41 @@ def test_merging_to_one_leaf_leaves_the_shares_of_the_classes():
     np.testing.assert_allclose(number.predict(X_n), y_n.mean(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("trees", [1, 5])
+def test_trees_that_are_single_leaves_can_be_merged_too(trees):
+    constant = RandomForestClassifier(trees, random_state=0).fit(X3, np.ones(150, int))
+    assert bh.merge(constant, X3, np.ones(150, int), max_leaves=1).n_leaves == 1
+    numbers = RandomForestRegressor(trees, random_state=0).fit(X_n, np.full(y_n.size, 3.0))
+    np.testing.assert_allclose(bh.merge(numbers, X_n, np.full(y_n.size, 3.0), max_leaves=1).predict(X_n), 3.0)
+    stumps = bh.as_forest(RandomForestClassifier(trees, random_state=0).fit(X3, y3)).truncate(max_leaves=1)
+    assert bh.merge(stumps, X3, y3, max_leaves=1).n_leaves == 1
+
+
+def test_trees_of_weight_zero_are_no_trouble():
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=5, random_state=0).fit(X3, y3))
+    forest = forest.with_weights([0.5, 0.0, 0.25, 0.25])
+    assert bh.merge(forest, X3, y3, max_leaves=1).n_leaves == 1
+    fewer = bh.refine(forest, X3, y3, penalty="group_l1", strength=5.0, loss="mse", validation_fraction=None)
+    assert fewer.n_trees < 4
+    assert (fewer.tree_weight != 0).all()
+
+
+def test_huber_is_not_led_astray_by_outliers():
+    y = y_n.copy()
+    y[::50] += 10_000
+    forest = bh.as_forest(RandomForestRegressor(10, max_leaf_nodes=16, random_state=0).fit(X_n, y))
+    kept = np.ones(y.size, bool)
+    kept[::50] = False
+    merged = bh.merge(forest, X_n, y, max_leaves=forest.n_leaves, loss="huber")
+    assert np.abs(merged.predict(X_n) - y_n)[kept].mean() < np.abs(forest.predict(X_n) - y_n)[kept].mean()
+
+
+def test_an_accounting_that_does_not_shrink_is_refused():
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=5, random_state=0).fit(X3, y3))
+    with pytest.raises(ValueError, match="does not make the forest smaller than 100"):
+        bh.merge(forest, X3, y3, size=50, accounting=lambda f: 100 if f.n_leaves > 1 else 1)
+
+
 def test_what_fits_already_is_only_refined():
     forest = bh.as_forest(RandomForestClassifier(5, max_leaf_nodes=4, random_state=0).fit(X3, y3))
     small = bh.merge(forest, X3, y3, max_leaves=20)
@@ -117,6 +152,7 @@ def test_the_callers_forest_is_not_changed_and_missing_values_go_their_way():
         ({"max_leaves": 3, "loss": "auto"}, ValueError, "one loss, by its name"),
         ({"max_leaves": 3, "l2": -1.0}, ValueError, "l2 must be a finite number"),
         ({"size": 1000, "accounting": "true"}, ValueError, "accounting"),
+        ({"max_leaves": 3, "sample_weight": np.zeros(150)}, ValueError, "not all zero"),
     ],
 )
 def test_what_cannot_be_merged_is_refused(options, error, message):

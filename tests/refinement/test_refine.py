@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    make_classification,
+    make_friedman1,
+)
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
@@ -31,7 +38,8 @@ def test_every_classifier_learns_its_rows_better_and_keeps_its_structure(name, c
         X[::7, 0] = np.nan
     model = clone(CLASSIFIERS[name]).fit(X, y)
     forest = bh.as_forest(model)
-    refined = bh.refine(model, X, y, solver=solver, loss="cross_entropy", l2=0.01, step_size=0.02, epochs=9, **ALL)
+    how = {"l2": 0.01} if solver == "bcd" else {"step_size": 0.02}
+    refined = bh.refine(model, X, y, solver=solver, loss="cross_entropy", epochs=9, **how, **ALL)
     assert refined.refined
     assert refined.size() == forest.size()
     for field in ("feature", "threshold", "left", "right", "missing_left", "offset", "tree_weight", "base"):
@@ -230,8 +238,12 @@ def test_progress_is_told_to_its_end():
         ({"refine_weights": True}, "for solver='sgd'"),
         ({"validation_fraction": 1.0}, "from 0 to below 1, or None, not 1.0"),
         ({"validation_fraction": -0.1}, "from 0 to below 1"),
-        ({"validation": X3}, r"validation must be a pair \(X, y\) or 'oob', not ndarray"),
-        ({"validation": (X3, np.full(150, 7))}, "labels that the forest does not know: 7"),
+        ({"validation": X3}, r"validation must be \(X, y\), \(X, y, sample_weight\) or 'oob', not ndarray"),
+        ({"validation": (X3, np.full(150, 7))}, "of the validation rows: y holds labels .* not know: 7"),
+        ({"validation": (X3, y3, np.zeros(150))}, "of the validation rows: sample_weight must be"),
+        ({"validation": "oob", "validation_fraction": None}, "needs a validation_fraction above 0"),
+        ({"validation": (X3, y3), "penalty": "group_l1"}, "takes no validation rows"),
+        ({"solver": "sgd", "l2": 1.0}, "l2 and shrink_to are for solver='bcd'"),
         ({"validation": (X3[:3], y3)}, "X has 3 rows and y 150 labels"),
         ({"validation": "oob"}, "those of a Forest are not known: pass the fitted estimator"),
         ({"validation": "oob", "solver": "sgd"}, "validation='oob' is for solver='bcd'"),
@@ -271,6 +283,7 @@ def test_rows_that_do_not_fit_are_refused(X, y, message):
         ({"l2": "1"}, "l2 must be a number, not '1'"),
         ({"epochs": 2.5}, "epochs must be a whole number, not 2.5"),
         ({"batch_size": True}, "batch_size must be a whole number, not True"),
+        ({"loss": 5}, "loss must be a name, a list of names or 'auto', not 5"),
     ],
 )
 def test_options_of_another_kind_are_refused(options, message):
@@ -326,3 +339,91 @@ def test_data_frames_with_names_are_checked_and_used():
     assert bh.refine(rf, frame, labels, random_state=0).feature_names == tuple(frame.columns)
     with pytest.raises(ValueError, match="in another order"):
         bh.refine(rf, frame[frame.columns[::-1]], labels)
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 1000.0])
+def test_losses_for_numbers_are_compared_by_one_yardstick(unit):
+    X, y = make_friedman1(1500, noise=1.0, random_state=0)
+    forest = bh.as_forest(RandomForestRegressor(12, max_leaf_nodes=12, random_state=0).fit(X[:500], unit * y[:500]))
+    rows = X[500:1000], unit * y[500:1000]
+    given = {"validation": (X[1000:], unit * y[1000:]), "l2": 5.0}
+    squares = {
+        loss: np.mean((bh.refine(forest, *rows, loss=loss, **given).predict(X[1000:]) - unit * y[1000:]) ** 2)
+        for loss in ("mse", "huber", "absolute")
+    }
+    assert bh.refinement_report(forest, *rows, loss="auto", **given).loss == min(squares, key=squares.get)
+
+
+def test_rows_of_weight_zero_do_not_judge():
+    X, y = load_digits(return_X_y=True)
+    y = y.copy()
+    y[900:] = np.random.default_rng(0).integers(10, size=len(y) - 900)
+    weight = (np.arange(len(y)) < 900).astype(float)
+    rf = RandomForestClassifier(12, max_leaf_nodes=16, random_state=0).fit(X, y, sample_weight=weight)
+    for model in (rf, bh.as_forest(rf)):
+        report = bh.refinement_report(model, X, y, sample_weight=weight, random_state=0)
+        assert report.validation[0] < 0.3  # of the rows that count; of all it would be about 0.5
+
+
+def test_many_other_rows_are_not_taken_for_training_rows():
+    X, y = make_classification(4000, 8, n_informative=5, random_state=0)
+    rf = RandomForestClassifier(8, max_leaf_nodes=8, random_state=0).fit(X[:300], y[:300])
+    assert bh.refinement_report(rf, X[300:], y[300:], random_state=0).judged_by == "rows that were given"
+    assert bh.refinement_report(rf, X[:300], y[:300], random_state=0).judged_by == "a forest grown without them"
+    forest = bh.as_forest(rf)
+    assert bh.refinement_report(forest, X[:300], y[:300], random_state=0).judged_by == "rows it was grown on"
+    assert bh.refinement_report(rf, X[:300], y[:300], validation="oob", random_state=0).judged_by == "out of bag"
+
+
+def test_an_estimator_without_a_seed_is_judged_the_same_each_time():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(8, max_leaf_nodes=12).fit(X, y)
+    once, again = (bh.refinement_report(rf, X, y, random_state=0) for _ in range(2))
+    assert once.validation == again.validation
+    assert once.forest == again.forest
+
+
+def test_one_row_right_by_chance_is_no_gain():
+    rf = RandomForestClassifier(3, max_leaf_nodes=2, random_state=0).fit(X3, y3)
+    wrong = np.flatnonzero(rf.predict(X3) != y3)[:1]
+    report = bh.refinement_report(rf, X3, y3, validation=(X3[wrong], y3[wrong]), l2=1.0)
+    assert report.validation[0] == 1.0
+    assert report.n_passes == 0
+
+
+def test_a_forest_of_one_class_is_returned_as_it_is():
+    forest = bh.as_forest(RandomForestClassifier(3, random_state=0).fit(X3, np.ones(150, int)))
+    for options in ({}, {"solver": "sgd"}, {"loss": "mse", **ALL}):
+        assert bh.refine(forest, X3, np.ones(150, int), **options) == forest
+
+
+def test_where_no_second_forest_can_be_grown_the_first_is_judged_with_caution():
+    X, y = np.arange(16.0).reshape(8, 2), np.array([0, 0, 0, 0, 1, 1, 1, 2])
+    rf = RandomForestClassifier(3, random_state=0).fit(X, y)
+    for seed in range(12):
+        bh.refine(rf, X, y, random_state=seed, validation_fraction=0.3)
+    y = np.where(np.arange(300) < 2, 2, np.arange(300) % 2)
+    X = np.random.default_rng(0).random((300, 3))
+    boosted = HistGradientBoostingClassifier(early_stopping=True, max_iter=5, random_state=0).fit(X, y)
+    judged = {bh.refinement_report(boosted, X, y, random_state=seed).judged_by for seed in range(12)}
+    assert "rows it was grown on" in judged  # where one of the two rows was held out
+
+
+def test_frames_stay_frames_when_another_forest_is_grown():
+    frame, labels = load_breast_cancer(return_X_y=True, as_frame=True)
+    frame = frame.iloc[:, :4].set_axis(["a", "b", "c", "d"], axis=1).assign(e=frame.iloc[:, 5] > 0.1)
+    model = HistGradientBoostingClassifier(monotonic_cst={"a": -1}, max_iter=5, random_state=0).fit(frame, labels)
+    assert bh.refinement_report(model, frame, labels, random_state=0).judged_by == "a forest grown without them"
+
+
+def test_without_refit_the_rows_held_out_are_not_learned_from():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(12, max_leaf_nodes=12, random_state=0).fit(X, y)
+    for model in (rf, bh.as_forest(rf)):
+        assert bh.refine(model, X, y, random_state=0, refit=False) != bh.refine(model, X, y, random_state=0)
+
+
+def test_a_batch_larger_than_the_rows_is_all_rows():
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
+    given = {"solver": "sgd", "epochs": 3, "random_state": 0, **ALL}
+    assert bh.refine(forest, X3, y3, batch_size=10**12, **given) == bh.refine(forest, X3, y3, batch_size=150, **given)

@@ -7,6 +7,9 @@ from billhook.cli._model import add_model_and_table, add_out, compare, option, r
 from billhook.cli._progress import ProgressBar
 from billhook.refinement import refinement_report
 
+# What has an argument of its own.
+OWN = {"loss", "solver", "epochs", "l2", "step_size", "batch_size", "validation", "validation_fraction"}
+
 
 def add_to(commands: Any) -> None:
     """Add `billhook refine`."""
@@ -42,6 +45,10 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     """Read, refine, write, and say what it brought."""
     options = dict(option(text) for text in given.option)
+    for name in set(options) & OWN:
+        raise ValueError(f"use --{name.replace('_', '-')} for {name}, not --option")
+    if given.threads is not None and given.threads < 1:
+        raise ValueError(f"--threads must be at least 1, not {given.threads}")
     forest, X, y = read(given)
     tables = [(given.table, X, y)]
     if given.validation is not None:
@@ -74,5 +81,9 @@ def run(given: argparse.Namespace) -> None:
         print(f"{name + ' held out':18}{report.validation[0]:>14.4g}{best:>14.4g}")
     if report.n_passes == 0:
         print("No pass was surely better on the validation rows: the forest is as it was.")
-    how = f"{report.loss}, {given.solver}, {report.n_passes} passes, l2 {report.l2:g}, {seconds:.1f} s"
+    if report.judged_by == "rows it was grown on":
+        print("The rows look like those the forest was grown on, which flatter it: only strong l2 were tried.")
+        print("Other rows to judge by (--validation) may allow for more.")
+    strength = f", l2 {report.l2:g}" if given.solver == "bcd" else ""
+    how = f"{report.loss}, {given.solver}, {report.n_passes} passes{strength}, {seconds:.1f} s"
     print(f"Wrote {given.out} ({how}).")

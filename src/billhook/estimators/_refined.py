@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
 from billhook.estimators._forest_estimator import ForestEstimator
-from billhook.forest import Forest
-from billhook.interop import as_forest
+from billhook.forest import Forest, as_int
+from billhook.interop import as_forest, seen_rows
 from billhook.refinement import refinement_report
 
 
@@ -54,13 +54,28 @@ class _RefinedForest(ForestEstimator):
         X, y, weight = self._checked(X, y, sample_weight)
         if self.trees not in ("first", "random"):
             raise ValueError(f"trees must be 'first' or 'random', not {self.trees!r}")
+        options = dict(self.refine_options or {})
+        own = sorted(set(options) & set(self.get_params(deep=False)))
+        if own:
+            raise TypeError(f"{own[0]} is a parameter of {type(self).__name__}: do not put it into refine_options")
         seed = check_random_state(self.random_state).randint(2**31)
+        fitted = self._fitted(X, y, weight, np.arange(len(y)))
+
+        def small(estimator: Any) -> tuple[Forest, NDArray[np.int64]]:
+            forest = self._named(as_forest(estimator))
+            if self.max_leaves is not None:
+                forest = forest.truncate(max_leaves=self.max_leaves)
+            chosen = self._chosen(forest.n_trees, seed)
+            return forest.select(chosen) if chosen.size < forest.n_trees else forest, chosen
 
         def grow(rows: NDArray[np.int64]) -> Forest:
-            return self._small(self._named(as_forest(self._fitted(X, y, weight, rows))), seed)
+            return small(self._fitted(X, y, weight, rows))[0]
 
+        forest, chosen = small(fitted)
+        if options.get("validation") == "oob":
+            options.setdefault("seen", seen_rows(fitted, len(y))[chosen])
         self.report_ = refinement_report(
-            grow(np.arange(len(y))),
+            forest,
             X,
             y,
             sample_weight=weight,
@@ -74,24 +89,21 @@ class _RefinedForest(ForestEstimator):
             step_size=self.step_size,
             batch_size=self.batch_size,
             l2=self.l2,
-            **(self.refine_options or {}),
+            **options,
         )
         self.forest_ = self.report_.forest
         if isinstance(self, ClassifierMixin):
             self.classes_ = self.forest_.classes
         return self
 
-    def _small(self, forest: Forest, seed: int) -> Forest:
-        """Return the forest with the wanted number of leaves and trees."""
-        if self.max_leaves is not None:
-            forest = forest.truncate(max_leaves=self.max_leaves)
-        if self.n_trees is None:
-            return forest
-        if not 1 <= self.n_trees <= forest.n_trees:
-            raise ValueError(f"n_trees must be between 1 and {forest.n_trees}, the trees grown, not {self.n_trees}")
+    def _chosen(self, n_grown: int, seed: int) -> NDArray[np.int64]:
+        """Return the numbers of the trees to keep."""
+        n_trees = n_grown if self.n_trees is None else as_int(self.n_trees, "n_trees")
+        if not 1 <= n_trees <= n_grown:
+            raise ValueError(f"n_trees must be between 1 and {n_grown}, the trees grown, not {n_trees}")
         if self.trees == "first":
-            return forest.select(range(self.n_trees))
-        return forest.select(np.sort(np.random.RandomState(seed).permutation(forest.n_trees)[: self.n_trees]))
+            return np.arange(n_trees)
+        return np.sort(np.random.RandomState(seed).permutation(n_grown)[:n_trees])
 
 
 class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[misc]  # scikit-learn has no types
@@ -138,7 +150,7 @@ class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[
     _default = RandomForestClassifier
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return class probabilities; raw scores, if the forest was refined for another loss than cross-entropy."""
+        """Return class probabilities; only scores, if the forest was refined for another loss than cross-entropy."""
         return self._forest().predict_proba(self._rows(X))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from billhook.kernels._compile import compiled
 
-SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON = range(6)
+SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE = range(7)
 # The smallest odds, probability or expected count that is kept: a factor can bring it back.
 TINY = 1e-290
 # Added to every curvature, so that a leaf of settled rows divides by something.
@@ -27,16 +27,17 @@ def slope_and_curvature(loss: int, state: float, target: float, width: float) ->
         return target - p, p * (1.0 - p)
     if loss == SQUARED:
         return target - state, 1.0
-    if loss == SQUARED_HINGE:
+    if loss in (SQUARED_HINGE, BOUNDED_HINGE):
         gap = max(1.0 - target * state, 0.0)
-        return target * gap, 1.0 if gap > 0.0 else 0.0
+        return target * gap, 1.0 if gap > 0.0 or loss == BOUNDED_HINGE else 0.0
     if loss == POISSON:
         return target - state, state
-    # The parabola that touches |r|, or Huber's loss, at r lies above it: no step can rise.
+    # The parabola that touches |r|, or Huber's loss, at r lies above it: no step can rise. Absolute errors are taken
+    # times the width, so that a typical row has curvature 1, as for the other losses.
     error = target - state
     if loss == HUBER and abs(error) <= width:
         return error, 1.0
-    curvature = (width if loss == HUBER else 1.0) / max(abs(error), width * 1e-3)
+    curvature = width / max(abs(error), width * 1e-3)
     return error * curvature, curvature
 
 
@@ -88,12 +89,20 @@ def take_steps(
                 wanted = (slope[i, c] - l2 * (table[i, c] - anchor[i, c])) / (curvature[i, c] + l2 + FLOOR)
                 step[i, c] = damping * min(max(wanted, -largest), largest)
     if group > 0.0:
-        new = table + step[:n_leaves]
-        flat = new.ravel()
-        shrink_block(flat, curvature.copy().ravel() + l2 + FLOOR, group / damping)
+        # A shorter step is one with more curvature, which is one with less strength. Leaves without rows do not
+        # count, and go only if the tree does.
+        block, bend = np.zeros(n_leaves * n_values), np.ones(n_leaves * n_values)
         for i in range(n_leaves):
             for c in range(n_values):
-                step[i, c] = flat[i * n_values + c] - table[i, c]
+                if used[i]:
+                    block[i * n_values + c] = table[i, c] + step[i, c]
+                    bend[i * n_values + c] = curvature[i, c] + l2 + FLOOR
+        shrink_block(block, bend, group * damping)
+        goes = not block.any()
+        for i in range(n_leaves):
+            for c in range(n_values):
+                if used[i] or goes:
+                    step[i, c] = block[i * n_values + c] - table[i, c]
     for i in range(n_leaves):
         for c in range(n_values):
             table[i, c] += step[i, c]
@@ -320,15 +329,16 @@ def descend_many(
                         v = np.uint64(value)
                         gap = max(1.0 + state[n, here + v], 0.0)
                         slope[at, v] -= w * gap
-                        bend[at, v] += w if gap > 0.0 else 0.0
+                        bend[at, v] += w if gap > 0.0 or loss == BOUNDED_HINGE else 0.0
             if here <= target[n] < here + n_values:
                 v = target[n] - here
                 slope[at, v] += w
-                if loss == SQUARED_HINGE:
+                if loss in (SQUARED_HINGE, BOUNDED_HINGE):
                     # The loop above took the true class for one of the others.
                     score = state[n, target[n]]
                     slope[at, v] += w * (max(1.0 + score, 0.0) + max(1.0 - score, 0.0) - 1.0)
-                    bend[at, v] += w * ((1.0 if score < 1.0 else 0.0) - (1.0 if score > -1.0 else 0.0))
+                    if loss == SQUARED_HINGE:
+                        bend[at, v] += w * ((1.0 if score < 1.0 else 0.0) - (1.0 if score > -1.0 else 0.0))
         leaves = slice(first[k], first[k + 1])
         size = first[k + 1] - first[k]
         if loss == LOGISTIC and n_values > 1:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from billhook.kernels import go_through
 from billhook.refinement._descent import Pass
-from billhook.refinement._losses import Loss
+from billhook.refinement._losses import Loss, as_state, row_losses
 from billhook.refinement._problem import Problem
 
 Vector = NDArray[np.float64]
@@ -46,7 +46,7 @@ class GradientDescent:
         self.value = value.copy()
 
     def __iter__(self) -> Iterator[Pass]:
-        """Yield the start, its objective unknown, and each epoch."""
+        """Yield the start and each epoch."""
         problem = self.problem
         n_classes = problem.base.size
         # Rows of 4, 8, ... numbers are added without a remainder.
@@ -65,7 +65,9 @@ class GradientDescent:
         step_size = self.step_size * (2.0 if self.uses_adam and problem.is_pair else 1.0)
         total = float(self.weight[self.rows].sum())
         n_steps = 0
-        yield Pass(np.nan, self.value, None)
+        score = problem.scores(self.leaf.T, self.rows, self.value)
+        at_first = row_losses(self.loss, as_state(self.loss, score), self.target[self.rows], self.width)
+        yield Pass(float(self.weight[self.rows] @ at_first) / total, self.value, None)
         while True:
             loss, n_steps = go_through(
                 self.leaf,
@@ -84,7 +86,7 @@ class GradientDescent:
                 self.width,
                 gain,
                 step_size,
-                self.batch_size,
+                min(self.batch_size, self.rows.size),
                 self.mean,
                 self.weight_step,
                 self.weight_shrink,

@@ -58,6 +58,26 @@ def losses_for(forest: Forest) -> tuple[str, ...]:
     return FOR_LOGARITHMS if forest.link == "exp" else FOR_NUMBERS
 
 
+def as_state(loss: Loss, score: Vector) -> Vector:
+    """Return what solvers keep of scores (rows, columns): exp(score) for the log losses, up to a factor a row."""
+    if not loss.is_log:
+        return score
+    if score.shape[1] > 1:
+        score = score - score.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(np.clip(score, -600.0, 600.0)))
+
+
+def width_of(loss: Loss, score: Vector, target: Vector, weight: Vector) -> float:
+    """Return where Huber's loss turns straight, the 0.9 quantile of the errors; for absolute ones, their median."""
+    if loss.name not in ("huber", "absolute"):
+        return 1.0
+    error = np.abs(target - score)
+    order = np.argsort(error)
+    total = np.cumsum(weight[order])
+    share = 0.9 if loss.name == "huber" else 0.5
+    return float(error[order[np.searchsorted(total, share * total[-1])]]) or 1.0
+
+
 def row_losses(loss: Loss, state: Vector, target: NDArray[np.generic], width: float) -> Vector:
     """Return the loss of each row, half of it for the squares, from what a solver keeps of its score.
 

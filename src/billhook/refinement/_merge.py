@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_int, as_targets, as_weights, cut_back
+from billhook.forest import Forest, as_int, as_weights, cut_back
 from billhook.interop import as_forest
 from billhook.refinement._descent import Descent
-from billhook.refinement._losses import Loss
+from billhook.refinement._given import checked_targets
+from billhook.refinement._losses import Loss, width_of
 from billhook.refinement._problem import Problem, without_empty_trees
 from billhook.refinement._rows import find_leaves
 from billhook.refinement._settings import Settings
@@ -51,7 +52,7 @@ def merge(
     size : int
         how many bytes it may take, as `accounting` counts: an argument of `Forest.size`, or a function of the forest.
     loss, l2
-        As for `refine` with solver bcd; one loss.
+        As for `refine` with solver bcd; one loss. Numbers are drawn to the values of the round before.
     sample_weight : array, optional
     n_jobs : int, optional
         Threads that look up the leaves.
@@ -79,7 +80,7 @@ def merge(
     if len(losses) > 1:
         raise ValueError("merge needs one loss, by its name")
     budget, measure = _budget(max_leaves, size, accounting)
-    target = as_targets(y, forest)
+    target = checked_targets(y, forest)
     weight = np.ones(target.size) if sample_weight is None else as_weights(sample_weight, target.size)
     smallest = measure(_constant(forest))
     if smallest > budget:
@@ -95,7 +96,9 @@ def merge(
         needed = int(np.ceil((now - budget) / (2.0 * now / max(merging.forest.n_nodes, 2))))
         merging.merge(max(1, min(needed, int(n_leaves * (1.0 - shrink)))))
         objective = merging.refine(PASSES_BETWEEN)
-        now = measure(merging.forest)
+        before, now = now, measure(merging.forest)
+        if now >= before:
+            raise ValueError(f"merging does not make the forest smaller than {now:,}, as accounting counts it")
         if progress is not None:
             progress(min(at_first - now, at_first - budget), max(at_first - budget, 1), objective)
     merging.refine(PASSES_LAST)
@@ -122,7 +125,7 @@ class _Merging:
             problem.targets(self.y, self.loss),
             self.weight,
             self.loss,
-            float(np.std(self.y)) or 1.0,
+            width_of(self.loss, problem.scores(self.leaf, slice(None))[:, 0], self.y, self.weight),
             self.l2,
             anchor,
         )
@@ -138,6 +141,7 @@ class _Merging:
         problem = Problem(forest)
         pairs = _sibling_leaves(forest)
         if not len(pairs.node):
+            self.forest = self._without_stumps(forest)
             return
         table, bend = problem.value * problem.weight_of_leaf, self.curvature
         number = np.cumsum(problem.is_leaf) - 1

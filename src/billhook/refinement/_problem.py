@@ -19,10 +19,11 @@ class Problem:
     """The leaves of a forest, tree after tree, and their values.
 
     Where each leaf has a value for either of two classes, only the difference is refined, second minus first: their
-    sum changes no class. The sum stays as it is.
+    sum changes no class. The sum stays as it is. With `keeps_pairs` both are refined.
     """
 
     forest: Forest
+    keeps_pairs: bool = False
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -49,7 +50,7 @@ class Problem:
     @cached_property
     def is_pair(self) -> bool:
         """Whether the difference of two columns is refined."""
-        return bool(self.forest.value.shape[1] == 2)
+        return bool(self.forest.value.shape[1] == 2) and not self.keeps_pairs
 
     @cached_property
     def base(self) -> Vector:
@@ -72,6 +73,19 @@ class Problem:
     def weight_of_leaf(self) -> Vector:
         """The weight of the tree each leaf belongs to, as a column."""
         return np.repeat(self.forest.tree_weight, self.n_leaves_by_tree)[:, None]
+
+    def scores(
+        self, by_tree: NDArray[Any], rows: Any, value: Vector | None = None, tree_weight: Vector | None = None
+    ) -> Vector:
+        """Return the scores (rows, columns) of some rows, by their leaves in each tree; other values may be given."""
+        value = self.value if value is None else value
+        tree_weight = self.forest.tree_weight if tree_weight is None else tree_weight
+        score = np.tile(self.base, (by_tree[0][rows].size, 1))
+        for tree, ids in enumerate(by_tree):
+            column = int(self.column[tree])
+            at = self.first[tree].astype(np.int64) + ids[rows]
+            score[:, column : column + value.shape[1]] += tree_weight[tree] * value[at]
+        return score
 
     def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
         """Return what the kernels compare scores with: numbers, class numbers, or for two classes 0/1 or -1/1."""
@@ -109,5 +123,6 @@ def without_empty_trees(forest: Forest, leaves: NDArray[np.bool_]) -> Forest:
     if kept.size == forest.n_trees:
         return forest
     fewer = forest.select(kept)
-    scale = forest.tree_weight[kept] / fewer.tree_weight
+    scale = np.ones(kept.size)
+    np.divide(forest.tree_weight[kept], fewer.tree_weight, where=fewer.tree_weight != 0.0, out=scale)
     return fewer.with_values(fewer.value * np.repeat(scale, np.diff(fewer.offset))[:, None])

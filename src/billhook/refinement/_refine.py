@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import Forest
 from billhook.interop import as_forest
+from billhook.refinement._given import Given, read_rows
 from billhook.refinement._losses import LOSSES
+from billhook.refinement._problem import Problem
 from billhook.refinement._rows import is_batches
 from billhook.refinement._run import Outcome, Run
 from billhook.refinement._settings import Settings
 
-# A gain counts if it is this many standard errors: the best of many passes is a little lucky. Boosted trees were
-# fitted to one another when they were grown, and have less to gain.
-SURE_OF_MEANS, SURE_OF_SUMS = 1.0, 3.0
 # Judged by rows that the splits were chosen by, a gain counts only if it lowers the error to this share or less.
 CLEAR_GAIN = 0.95
 
@@ -39,6 +38,9 @@ class RefinementReport:
     validation : tuple of float or None
         Share of wrong classes, or mean loss for regression, on the validation rows: before the first and after each
         pass.
+    judged_by : str or None
+        What the validation rows are to the forest that was judged: "rows that were given", "rows it was grown on",
+        "out of bag", or "a forest grown without them".
     """
 
     forest: Forest
@@ -47,6 +49,7 @@ class RefinementReport:
     n_passes: int
     objective: tuple[float, ...]
     validation: tuple[float, ...] | None
+    judged_by: str | None
 
 
 def refine(
@@ -84,7 +87,7 @@ def refine(
         A row with weight 2 counts as two rows.
     validation_fraction : float or None
         The share of the rows to hold out. With None, or 0, every pass is made on all rows and the last one kept.
-    validation : (X, y) or "oob", optional
+    validation : (X, y), (X, y, sample_weight) or "oob", optional
         Other rows to judge by instead, best such as the forest was not trained on. With ``"oob"``, while it is found
         out whether refinement helps, each row is known only to the trees that were not trained on it: for `model` a
         fitted estimator with bootstrap, X and y its training rows.
@@ -106,7 +109,7 @@ def refine(
         validation rows of 0.3 to 100; without such rows 1 for the log losses and 5 else); `shrink_to`, where they
         are drawn, ``"zero"`` (default for classes) or ``"original"`` (for numbers); `tol`, the relative fall of the
         objective in a pass below which it ends (1e-3); ``penalty="group_l1"`` with a `strength`: a tree that is not
-        worth so much leaves the forest.
+        worth so much leaves the forest. A penalty is for fewer trees, gain or not: then no rows are held out.
 
         Of sgd: `step_size` (0.1), `batch_size` (128), `batch_gradient` (``"sum"`` over the batch, or ``"mean"``),
         `optimizer` (``"sgd"`` or ``"adam"``), `refine_weights` (tree weights too), and with these ``penalty="l1"`` of
@@ -164,87 +167,155 @@ def refinement_report(
     if unknown:
         known = ", ".join(Settings.__dataclass_fields__)
         raise TypeError(f"refine does not take the option {unknown[0]!r}; its options: {known}")
+    from sklearn.utils import check_random_state
+
     settings = Settings(**options)
     settings.check()
     forest = as_forest(model)
     losses = settings.losses(forest)
-    run = Run(forest, settings, random_state, progress)
-    run.read(X, y, sample_weight, validation, validation_fraction, seen, model, n_jobs)
-    if run.flatters and not is_batches(X) and run.is_growable:
-        grow = regrow or _regrower(model, X, y, sample_weight)
-        if grow is not None:
-            return _judged_by_another(run, grow, X, y, sample_weight, n_jobs, options)
-    ways = [(loss, l2) for loss in losses for l2 in settings.strengths(loss, run.has_validation, run.flatters)]
-    if not run.has_validation:
+    problem = Problem(forest, settings.keeps_pairs(losses))
+    random = check_random_state(random_state)
+    seed = random.randint(2**31)
+    if settings.penalty is not None:
+        if validation is not None:
+            raise ValueError("a penalty is for fewer trees, gain or not: it takes no validation rows")
+        validation_fraction = None
+    given = read_rows(
+        problem,
+        X,
+        y,
+        sample_weight,
+        by_row=settings.solver == "sgd",
+        validation=validation,
+        validation_fraction=validation_fraction,
+        seen=seen,
+        model=model,
+        n_jobs=n_jobs,
+        random=random,
+    )
+    ways = [(loss, l2) for loss in losses for l2 in settings.strengths(loss, given.has_validation, given.flatters)]
+    again = refit and given.judges_by_given
+    run = Run(problem, settings, given, seed, len(ways) + again, progress)
+    if forest.classes is not None and forest.n_classes == 1:
+        run.finish()
+        return RefinementReport(
+            forest, losses[0].name, ways[0][1], 0, (), None, None
+        )  # there is nothing to tell apart
+    if not given.has_validation:
         if len(ways) > 1:
             raise ValueError("to choose among losses, validation rows are needed; set validation_fraction")
-        run.expect(1)
-        return _report(run.on_all_rows(*ways[0], settings.n_passes))
-    again = refit and run.held_out_of_given
-    run.expect(len(ways) + again)
+        return _report(run.to_the_end(*ways[0], settings.n_passes, rows=given.is_own, stalls=True), None)
+    if given.flatters and not is_batches(X):
+        grow = regrow or _regrower(model, X, y, sample_weight, seed)
+        tried = _tried_on_another(grow, X, y, sample_weight, given, n_jobs, seed, progress, options)
+        if tried is not None and tried.n_passes == 0:
+            return replace(tried, forest=forest, judged_by="a forest grown without them")
+        if tried is not None:
+            run.progress = None
+            rows = given.is_own if refit else ~given.held_out
+            last = run.to_the_end(LOSSES[tried.loss], tried.l2, tried.n_passes, rows=rows, stalls=False)
+            return _report(last, "a forest grown without them", tried.validation)
+    judged_by = (
+        "rows it was grown on" if given.flatters else "out of bag" if given.seen.size else "rows that were given"
+    )
     trials = [run.trial(*way) for way in ways]
-    best = min(trials, key=lambda trial: trial.best_score)
-    doubtful = run.flatters and settings.l2 is None and best.best_score[0] > CLEAR_GAIN * best.validation[0]
-    if best.n_passes == 0 or doubtful or best.surety < (SURE_OF_MEANS if forest.averages else SURE_OF_SUMS):
+    best = min(trials, key=lambda trial: (trial.common, trial.score))
+    if best.n_passes == 0 or best.surety <= _needed_surety(forest, given) or _is_doubtful(best, settings, given):
         run.finish()
-        return replace(_report(best), forest=forest, n_passes=0)
+        return replace(_report(best, judged_by), forest=forest, n_passes=0)
     if not again:
         run.finish()
-        return _report(best)
-    return _report(run.on_all_rows(best.loss, best.l2, best.n_passes), best.validation)
+        return _report(best, judged_by)
+    last = run.to_the_end(best.loss, best.l2, best.n_passes, rows=given.is_own, stalls=False)
+    return _report(last, judged_by, best.validation)
 
 
-def _judged_by_another(
-    run: Run,
-    grow: Callable[[NDArray[np.int64]], Forest],
+def _needed_surety(forest: Forest, given: Given) -> float:
+    """Return how many standard errors a gain must be larger than; the best of many passes is a little lucky.
+
+    Boosted trees were fitted to one another when they were grown, and have less to gain, the more leaves they have.
+    """
+    if forest.averages:
+        return 1.0
+    return 3.0 if 4 * forest.n_leaves > given.n_given else 2.0
+
+
+def _is_doubtful(best: Outcome, settings: Settings, given: Given) -> bool:
+    """Return whether a gain on rows that flatter is too small to count, if the caller has not chosen the strength."""
+    return given.flatters and settings.l2 is None and best.validation[best.n_passes] > CLEAR_GAIN * best.validation[0]
+
+
+def _tried_on_another(
+    grow: Callable[[NDArray[np.int64]], Forest] | None,
     X: Any,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
+    given: Given,
     n_jobs: int | None,
+    seed: int,
+    progress: Callable[[int, int, float], None] | None,
     options: dict[str, Any],
-) -> RefinementReport:
-    """Find out how to refine on a forest grown without the rows held out; then refine the forest so, on all rows."""
-    rows, labels = np.asarray(X), np.asarray(y)
-    learned, held_out = np.flatnonzero(~run.held_out), np.flatnonzero(run.held_out)
-    trial = grow(learned)
+) -> RefinementReport | None:
+    """Find out how to refine on a forest grown without the rows held out; None if none can be grown or judged."""
+    learned, held_out = np.flatnonzero(~given.held_out), np.flatnonzero(given.held_out)
+    if grow is None:
+        return None
+    try:
+        trial = grow(learned)
+    except (ValueError, TypeError):  # too few rows of a class, for example
+        return None
+    labels = np.asarray(y)
+    weight = np.ones(labels.size) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if trial.classes is not None:  # a class may have all its rows held out
         held_out = held_out[np.isin(labels[held_out], trial.classes)]
-    tried = refinement_report(
+    if not weight[held_out].any():
+        return None
+    return refinement_report(
         trial,
-        rows[learned],
+        _take(X, learned),
         labels[learned],
-        sample_weight=None if sample_weight is None else np.asarray(sample_weight)[learned],
-        validation=(rows[held_out], labels[held_out]),
-        random_state=run.seed,
+        sample_weight=weight[learned],
+        validation=(_take(X, held_out), labels[held_out], weight[held_out]),
+        random_state=seed,
         n_jobs=n_jobs,
-        progress=run.progress,
+        progress=progress,
         **options,
     )
-    if tried.n_passes == 0:
-        return replace(tried, forest=run.forest)
-    run.progress = None
-    return _report(run.on_all_rows(LOSSES[tried.loss], tried.l2, tried.n_passes), tried.validation)
+
+
+def _take(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of a table, a data frame's with their names and types."""
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
 
 
 def _regrower(
-    model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, seed: int
 ) -> Callable[[NDArray[np.int64]], Forest] | None:
-    """Return a function that fits an estimator like this one to some of the rows; None if there is no such way."""
-    if isinstance(model, Forest) or not hasattr(model, "get_params") or np.asarray(X).dtype.kind not in "biuf":
+    """Return a function that fits an estimator like this one to some of the rows; None for a Forest."""
+    if not hasattr(model, "get_params"):
         return None
     from sklearn.base import clone
     from sklearn.utils.validation import has_fit_parameter
 
     def grow(rows: NDArray[np.int64]) -> Forest:
+        another = clone(model)
+        if another.get_params().get("random_state", 0) is None:
+            another.set_params(random_state=seed)
         weight = {}
         if sample_weight is not None and has_fit_parameter(model, "sample_weight"):
             weight["sample_weight"] = np.asarray(sample_weight)[rows]
-        return as_forest(clone(model).fit(np.asarray(X)[rows], np.asarray(y)[rows], **weight))
+        return as_forest(another.fit(_take(X, rows), np.asarray(y)[rows], **weight))
 
     return grow
 
 
-def _report(last: Outcome, validation: tuple[float, ...] | None = None) -> RefinementReport:
+def _report(last: Outcome, judged_by: str | None, validation: tuple[float, ...] | None = None) -> RefinementReport:
     return RefinementReport(
-        last.forest, last.loss.name, last.l2, last.n_passes, last.objective, validation or last.validation or None
+        last.forest,
+        last.loss.name,
+        last.l2,
+        last.n_passes,
+        last.objective,
+        validation or last.validation or None,
+        judged_by,
     )

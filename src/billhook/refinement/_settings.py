@@ -70,6 +70,8 @@ class Settings:
             raise ValueError("penalty='group_l1' draws whole trees to zero: shrink_to must be 'zero' too")
         if self.penalty == "l1" and (self.solver != "sgd" or not self.refine_weights):
             raise ValueError("penalty='l1' is on the tree weights: it needs solver='sgd' and refine_weights=True")
+        if self.solver == "sgd" and (self.l2 is not None or self.shrink_to is not None):
+            raise ValueError("l2 and shrink_to are for solver='bcd'")
         if self.solver == "bcd" and (self.refine_weights or self.optimizer == "adam"):
             raise ValueError("refine_weights and optimizer='adam' are for solver='sgd'")
 
@@ -81,6 +83,15 @@ class Settings:
             raise TypeError(f"{name} must be a number, not {given!r}")
         if not np.isfinite(float(given)) or float(given) < least:
             raise ValueError(f"{name} must be a finite number not below {least:g}, not {given}")
+
+    def keeps_pairs(self, losses: tuple[Loss, ...]) -> bool:
+        """Return whether both values of two classes are learned, not their difference.
+
+        In gradient descent as on paper, the sum of both has a slope of its own if the tree weights are learned, and
+        for the hinge.
+        """
+        hinges = any(loss.name == "squared_hinge" for loss in losses)
+        return self.solver == "sgd" and (self.refine_weights or hinges)
 
     def strengths(self, loss: Loss, has_validation: bool, flatters: bool) -> tuple[float, ...]:
         """Return the values of `l2` to try."""
@@ -107,8 +118,10 @@ class Settings:
             names: tuple[Any, ...] = (default,)
         elif isinstance(self.loss, str):
             names = known if self.loss == "auto" else (self.loss,)
-        else:
+        elif isinstance(self.loss, list | tuple):
             names = tuple(self.loss)
+        else:
+            raise TypeError(f"loss must be a name, a list of names or 'auto', not {self.loss!r}")
         if not names:
             raise ValueError("loss is an empty list; name one loss or more")
         for name in names:

@@ -1,13 +1,13 @@
 """Whether a refined forest is better than it was, on rows it did not learn from."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.refinement._descent import Descent, Pass
 from billhook.refinement._gradient import GradientDescent
-from billhook.refinement._losses import Loss, row_losses
+from billhook.refinement._losses import Loss, as_state, row_losses
 from billhook.refinement._problem import Problem
 
 Vector = NDArray[np.float64]
@@ -19,69 +19,66 @@ class Judge:
     def __init__(
         self,
         problem: Problem,
-        leaf: NDArray[Any],
+        by_tree: NDArray[Any],
         y: NDArray[Any],
         weight: Vector,
         held_out: NDArray[np.bool_],
         loss: Loss,
         width: float,
     ) -> None:
-        self.problem, self.leaf, self.loss, self.width = problem, leaf, loss, width
+        self.problem, self.by_tree, self.loss, self.width = problem, by_tree, loss, width
         self.rows = np.flatnonzero(held_out)
         self.y = y[self.rows]
         self.target = problem.targets(self.y, loss)
         self.weight = weight[self.rows] if weight[self.rows].any() else np.ones(self.rows.size)
 
-    def losses(self, solver: Descent | GradientDescent, now: Pass) -> tuple[Vector, Vector]:
-        """Return for each row whether its class is wrong (for regression the loss), and its loss."""
-        raw = self._raw(solver, now)
-        loss = row_losses(self.loss, self._state(raw), self.target, self.width)
-        if self.problem.forest.classes is None:
-            return loss, loss
-        ties_last = self.problem.forest.ties == "last"
-        if raw.shape[1] > 1:
-            predicted = raw.argmax(axis=1)
+    def verdict(self, solver: Descent | GradientDescent, now: Pass) -> "Verdict":
+        """Return how the rows fare after a pass."""
+        if isinstance(solver, Descent):
+            state = solver.state[self.rows]
+            raw = np.log(state) if self.loss.is_log else state
         else:
-            predicted = (raw[:, 0] >= 0.0 if ties_last else raw[:, 0] > 0.0).astype(np.int64)
-        return (predicted != self.y).astype(np.float64), loss
+            raw = self.problem.scores(self.by_tree, self.rows, now.value, now.tree_weight)
+            state = as_state(self.loss, raw)
+        of_rows = row_losses(self.loss, state, self.target, self.width)
+        mean = float(np.average(of_rows, weights=self.weight))
+        if self.problem.forest.classes is None:
+            predicted = np.exp(raw[:, 0]) if self.problem.forest.link == "exp" else raw[:, 0]
+            square = float(np.average((predicted - self.y) ** 2, weights=self.weight))
+            return Verdict((mean, mean), square, of_rows)
+        if raw.shape[1] > 1:
+            winner = raw.argmax(axis=1)
+        else:
+            winner = (raw[:, 0] >= 0.0 if self.problem.forest.ties == "last" else raw[:, 0] > 0.0).astype(np.int64)
+        wrong = (winner != self.y).astype(np.float64)
+        error = float(np.average(wrong, weights=self.weight))
+        return Verdict((error, mean), error, wrong)
 
-    def mean(self, of_rows: Vector) -> float:
-        """Return the weighted mean."""
-        return float(np.average(of_rows, weights=self.weight))
-
-    def surety(self, before: Vector, after: Vector) -> float:
-        """Return how many standard errors the rows' losses have fallen by."""
-        gain = self.weight * (before - after)
+    def surety(self, before: "Verdict", after: "Verdict") -> float:
+        """Return how many standard errors the rows' losses, or the number of wrong ones, have fallen by."""
+        gain = self.weight * (before.of_rows - after.of_rows)
         spread = float(np.sqrt((gain**2).sum()))
         return float(gain.sum()) / spread if spread > 0.0 else 0.0
 
-    def _state(self, raw: Vector) -> Vector:
-        if not self.loss.is_log:
-            return raw
-        shift = raw.max(axis=1, keepdims=True) if raw.shape[1] > 1 else 0.0
-        return np.asarray(np.exp(np.clip(raw - shift, -600.0, 600.0)))
 
-    def _raw(self, solver: Descent | GradientDescent, now: Pass) -> Vector:
-        problem = self.problem
-        if isinstance(solver, Descent):
-            state = solver.state[self.rows]
-            return np.asarray(np.log(state) if self.loss.is_log else state)
-        tree_weight = problem.forest.tree_weight if now.tree_weight is None else now.tree_weight
-        raw = np.tile(problem.base, (self.rows.size, 1))
-        n_values = now.value.shape[1]
-        for tree in range(problem.forest.n_trees):
-            at = problem.first[tree].astype(np.int64) + self.leaf[self.rows, tree]
-            column = int(problem.column[tree])
-            raw[:, column : column + n_values] += tree_weight[tree] * now.value[at]
-        return raw
+class Verdict(NamedTuple):
+    """How the rows held out fare: smaller is better."""
+
+    score: tuple[float, float]  # share of wrong classes and mean loss; for numbers the mean loss twice
+    common: float  # what other losses can be compared by: share of wrong classes, or mean square of the error
+    of_rows: Vector  # what the score is the mean of
 
 
 def were_trained_on(problem: Problem, by_tree: NDArray[Any], n_given: int) -> bool:
     """Return whether the given rows, the first ones of (trees, rows) leaf numbers, are the forest's training rows.
 
-    They are if every leaf has at least as many of them as it had training rows.
+    They are if every leaf has at least as many of them as it had training rows, and no tree, which may have seen a
+    sample only, many fewer: many other rows would fill the leaves too.
     """
-    trained = problem.forest.n_rows[problem.is_leaf]
+    forest = problem.forest
+    if 2 * forest.n_rows[forest.offset[:-1]].max() < n_given:
+        return False
+    trained = forest.n_rows[problem.is_leaf]
     for tree, ids in enumerate(by_tree):
         begin, end = problem.first[tree : tree + 2].astype(np.int64)
         if (np.bincount(ids[:n_given], minlength=end - begin) < trained[begin:end]).any():
