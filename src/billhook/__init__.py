@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from billhook.forest import Forest, ModelFileError, load
 from billhook.interop import as_forest, to_estimator
+from billhook.packing import Packed, pack
 from billhook.pruning import (
     PruningChoice,
     PruningGain,
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Forest",
     "ModelFileError",
+    "Packed",
     "PrunedForestClassifier",
     "PrunedForestRegressor",
     "PruningChoice",
@@ -46,6 +48,7 @@ __all__ = [
     "as_forest",
     "load",
     "merge",
+    "pack",
     "prune",
     "pruning_choice",
     "pruning_gain",

@@ -1,17 +1,30 @@
 """From what a caller calls rows to a float32 array."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from billhook.forest._forest import Forest
-
 FLOAT32 = np.dtype(np.float32)
 
 
-def as_rows(X: ArrayLike, forest: "Forest") -> NDArray[np.float32]:
+class Model(Protocol):
+    """What rows are checked against."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Their names, if they have any."""
+
+    @property
+    def rounding(self) -> str:
+        """How other numbers become float32."""
+
+
+def as_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32]:
     """Return X as a C-contiguous float32 array with the forest's number of features, or say what is wrong with it.
 
     NaN stands for a missing value. Infinities are allowed; numbers beyond float32 become infinities.

@@ -1,0 +1,7 @@
+"""Forests quantised, bit-packed and counted to the byte."""
+
+from billhook.packing._encode import Layout
+from billhook.packing._pack import pack
+from billhook.packing._packed import Packed
+
+__all__ = ["Layout", "Packed", "pack"]

@@ -1,0 +1,254 @@
+"""A forest of whole numbers as bytes, and back.
+
+All sections stand one after the other in one string of bytes, each at the beginning of a byte:
+
+    features    the number of each feature in use, unless all are, in order
+    grids       how values of a feature become codes: see `_grids`
+    trees       how many splits each tree has, and the column it adds to if leaves have one number and rows several
+    shapes      2 bits a split: is the left side a leaf, is the right
+    tests       feature and threshold code of each split (and where missing values go), or the number of such a pair
+    pairs       the pairs, if that is shorter
+    leaves      the numbers of each leaf, or the number of an entry of the table
+    table       different leaves, if that is shorter
+    base        32 bits for each column
+
+Splits and leaves stand tree after tree in preorder: the left side of a split follows it, the right side follows that.
+Where the left side ends is not written; to skip it, its shapes are counted.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.packing._bits import bits_for, pack_bits, unpack_bits
+from billhook.packing._grids import Ranks, Steps
+from billhook.packing._order import preorder
+
+Grid = Ranks | Steps
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Widths and counts that a reader of the bytes needs; nothing else about the model is outside of them.
+
+    Attributes
+    ----------
+    n_trees, n_inner, n_leaves, n_used, n_features, n_columns, n_values : int
+        Features in use and in all; columns of the scores; numbers a leaf.
+    grid : {"ranks", "steps"}
+    code_bits, count_bits : int
+        Of a threshold code; of the number of thresholds of a feature (ranks).
+    offset_bytes : int
+        Of the offset of a feature's steps.
+    missing : {"right", "left", "split"}
+        Where rows with a missing value go: each split may have a bit of its own.
+    tree_bits : int
+        Of the number of splits of a tree.
+    leaf_bits : int
+        Of one number of a leaf.
+    n_pairs, n_entries : int
+        0 where there is no table.
+    sections : dict
+        Where each section begins.
+    """
+
+    n_trees: int
+    n_inner: int
+    n_leaves: int
+    n_used: int
+    n_features: int
+    n_columns: int
+    n_values: int
+    grid: str
+    code_bits: int
+    count_bits: int
+    offset_bytes: int
+    missing: str
+    tree_bits: int
+    leaf_bits: int
+    n_pairs: int
+    n_entries: int
+    sections: dict[str, int]
+
+    @property
+    def feature_bits(self) -> int:
+        """Bits of the number of a feature in use."""
+        return bits_for(self.n_used)
+
+    @property
+    def test_bits(self) -> int:
+        """Bits of a feature, a threshold code and where missing values go."""
+        return self.feature_bits + self.code_bits + (self.missing == "split")
+
+    @property
+    def column_bits(self) -> int:
+        """Bits of the column that a tree adds to."""
+        return bits_for(self.n_columns) if self.n_values < self.n_columns else 0
+
+    @property
+    def id_bits(self) -> int:
+        """Bits of the number of a feature, among all; 0 where all are in use."""
+        return bits_for(self.n_features) if self.n_used < self.n_features else 0
+
+
+def encode(
+    walked: Forest, used: NDArray[np.int64], grids: list[Grid], n_features: int, leaf_bits: int
+) -> tuple[Layout, Bytes]:
+    """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes."""
+    order = preorder(walked)
+    feature = walked.feature[order.inner].astype(np.int64)
+    code = walked.threshold[order.inner].astype(np.int64)
+    left = walked.missing_left[order.inner]
+    missing = "right" if not left.any() else "left" if left.all() else "split"
+    is_ranks = bool(grids) and isinstance(grids[0], Ranks)
+    code_bits = bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((grid.bits for grid in grids), default=0)  # type: ignore[union-attr]
+    feature_bits = bits_for(used.size)
+    test = feature | code << feature_bits
+    if missing == "split":
+        test |= left.astype(np.int64) << (feature_bits + code_bits)
+    test_bits = feature_bits + code_bits + (missing == "split")
+    low = -(1 << (leaf_bits - 1))
+    values = walked.value[order.leaf].astype(np.int64) - low
+    n_values = values.shape[1]
+    tests, pairs = _shortest(test[:, None], test_bits)
+    leaves, entries = _shortest(values, leaf_bits)
+    tree_bits = bits_for(int(order.n_inner.max()) + 1)
+    trees = order.n_inner.copy()
+    n_columns = walked.base.size
+    column_bits = bits_for(n_columns) if n_values < n_columns else 0
+    trees |= walked.tree_column.astype(np.int64) << tree_bits if column_bits else 0
+    offset_bytes = 0 if is_ranks or not grids else _bytes_for([grid.offset for grid in grids])  # type: ignore[union-attr]
+    count_bits = bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0
+    id_bits = bits_for(n_features) if used.size < n_features else 0
+    parts = {
+        "features": pack_bits(used, id_bits),
+        "grids": _grid_bytes(grids, count_bits, offset_bytes),
+        "trees": pack_bits(trees, tree_bits + column_bits),
+        "shapes": pack_bits(order.left_is_leaf + 2 * order.right_is_leaf.astype(np.int64), 2),
+        "tests": tests,
+        "pairs": pairs[1],
+        "leaves": leaves,
+        "table": entries[1],
+        "base": walked.base.astype("<i4").view(np.uint8),
+    }
+    starts = np.concatenate([[0], np.cumsum([part.size for part in parts.values()])])
+    layout = Layout(
+        n_trees=walked.n_trees,
+        n_inner=order.inner.size,
+        n_leaves=order.leaf.size,
+        n_used=used.size,
+        n_features=n_features,
+        n_columns=n_columns,
+        n_values=n_values,
+        grid="ranks" if is_ranks else "steps",
+        code_bits=code_bits,
+        count_bits=count_bits,
+        offset_bytes=offset_bytes,
+        missing=missing,
+        tree_bits=tree_bits,
+        leaf_bits=leaf_bits,
+        n_pairs=pairs[0],
+        n_entries=entries[0],
+        sections={name: int(start) for name, start in zip(parts, starts, strict=False)},
+    )
+    return layout, np.concatenate(list(parts.values()))
+
+
+def _shortest(rows: NDArray[np.int64], bits: int) -> tuple[Bytes, tuple[int, Bytes]]:
+    """Return rows of numbers as they are, or as numbers of different rows and the table of these: the shorter."""
+    plain = pack_bits(rows.ravel(), bits)
+    different, number = np.unique(rows, axis=0, return_inverse=True)
+    table = pack_bits(different.ravel(), bits)
+    numbers = pack_bits(number.ravel(), bits_for(len(different)))
+    if numbers.size + table.size < plain.size:
+        return numbers, (len(different), table)
+    return plain, (0, np.zeros(0, np.uint8))
+
+
+def _bytes_for(numbers: list[int]) -> int:
+    return max(1, max((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers))
+
+
+def _grid_bytes(grids: list[Grid], count_bits: int, offset_bytes: int) -> Bytes:
+    """Ranks: how many thresholds each feature has, then all of them. Steps: power, offset, scale of each feature."""
+    if not grids:
+        return np.zeros(0, np.uint8)
+    if isinstance(grids[0], Ranks):
+        counts = np.array([grid.n_codes - 1 for grid in grids], np.int64)
+        keys = np.concatenate([grid.keys for grid in grids if isinstance(grid, Ranks)])
+        return np.concatenate([pack_bits(counts, count_bits), keys.astype("<u4").view(np.uint8)])
+    raw = b"".join(
+        grid.power.to_bytes(1, "little", signed=True)
+        + grid.offset.to_bytes(offset_bytes, "little", signed=True)
+        + (grid.scale & 0xFFFF).to_bytes(2, "little")
+        for grid in grids
+        if isinstance(grid, Steps)
+    )
+    return np.frombuffer(raw, np.uint8)
+
+
+def section(layout: Layout, data: Bytes, name: str) -> Bytes:
+    """Return the bytes of a section, and those behind it."""
+    return data[layout.sections[name] :]
+
+
+def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
+    """Return what the bytes say about trees, splits and leaves, in preorder."""
+    trees = unpack_bits(section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
+    shape = unpack_bits(section(layout, data, "shapes"), 2, layout.n_inner)
+    test = _numbers(layout, data, "tests", "pairs", layout.n_inner, layout.n_pairs, layout.test_bits, 1)[:, 0]
+    value = _numbers(
+        layout, data, "leaves", "table", layout.n_leaves, layout.n_entries, layout.leaf_bits, layout.n_values
+    )
+    feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
+    base = section(layout, data, "base")[: 4 * layout.n_columns]
+    return {
+        "n_inner": trees & ((1 << layout.tree_bits) - 1),
+        "column": trees >> layout.tree_bits,
+        "left_is_leaf": (shape & 1).astype(np.bool_),
+        "right_is_leaf": (shape >> 1).astype(np.bool_),
+        "feature": test & feature_mask,
+        "code": test >> layout.feature_bits & code_mask,
+        "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),
+        "value": value - (1 << (layout.leaf_bits - 1)),
+        "base": base.view("<i4").astype(np.int64),
+    }
+
+
+def _numbers(
+    layout: Layout, data: Bytes, name: str, table: str, count: int, n_entries: int, bits: int, n_values: int
+) -> NDArray[np.int64]:
+    if n_entries == 0:
+        return unpack_bits(section(layout, data, name), bits, count * n_values).reshape(count, n_values)
+    entries = unpack_bits(section(layout, data, table), bits, n_entries * n_values).reshape(n_entries, n_values)
+    return entries[unpack_bits(section(layout, data, name), bits_for(n_entries), count)]
+
+
+def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
+    """Return how the values of each feature in use become codes."""
+    raw = section(layout, data, "grids")
+    if layout.grid == "ranks":
+        counts = unpack_bits(raw, layout.count_bits, layout.n_used)
+        begin = -(-layout.count_bits * layout.n_used // 8)
+        keys = raw[begin : begin + 4 * int(counts.sum())].copy().view("<u4")
+        bits = np.where(keys >> 31, keys & np.uint32(0x7FFFFFFF), ~keys).astype(np.uint32)
+        return [Ranks(part) for part in np.split(bits.view(np.float32), np.cumsum(counts)[:-1])]
+    size = 3 + layout.offset_bytes
+    grids: list[Grid] = []
+    for k in range(layout.n_used):
+        one = raw[k * size : (k + 1) * size].tobytes()
+        scale = int.from_bytes(one[-2:], "little") or 1 << 16
+        offset = int.from_bytes(one[1:-2], "little", signed=True)
+        grids.append(Steps(int.from_bytes(one[:1], "little", signed=True), offset, scale, layout.code_bits))
+    return grids
+
+
+def decode_features(layout: Layout, data: Bytes) -> NDArray[np.int64]:
+    """Return the numbers of the features in use."""
+    if layout.id_bits == 0:
+        return np.arange(layout.n_used)
+    return unpack_bits(section(layout, data, "features"), layout.id_bits, layout.n_used)

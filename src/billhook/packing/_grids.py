@@ -1,0 +1,118 @@
+"""From the values of a feature to small whole numbers that compare with thresholds as the values do.
+
+A row goes left at a split where the code of its value is at most the code of the threshold. Two kinds:
+
+*Ranks* are exact. The code is the number of the feature's thresholds that lie below the value, found by a search in a
+table of them.
+
+*Steps* take no table, and are exact for thresholds that are multiples of a power of two, such as those between whole
+numbers. The code is floor((ceil(x 2^p) - offset) scale / 2^16), in whole numbers all the way: nothing in it depends
+on how a device rounds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+# Of a value that is not a number. It goes where the split says, or right.
+MISSING = -1
+FINE_BITS = 16
+N_FINE = 1 << FINE_BITS
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The thresholds of a feature, ascending, each once."""
+
+    thresholds: NDArray[np.float32]
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes a value can have."""
+        return self.thresholds.size + 1
+
+    def codes(self, x: NDArray[np.float32]) -> Codes:
+        """Return the codes of values."""
+        found = np.searchsorted(self.thresholds, x, side="left").astype(np.int64)
+        return np.where(np.isnan(x), MISSING, found)
+
+    def threshold_codes(self, threshold: NDArray[np.float32]) -> Codes:
+        """Return the codes of thresholds: a value goes left if its code is at most that."""
+        return np.searchsorted(self.thresholds, threshold, side="left").astype(np.int64)
+
+    @property
+    def keys(self) -> NDArray[np.uint32]:
+        """The thresholds as whole numbers of the same order."""
+        return ordered_keys(self.thresholds)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of equal length: `power` p, `offset` and `scale` of the formula above, and how many bits a code has."""
+
+    power: int
+    offset: int
+    scale: int
+    bits: int
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes a value can have."""
+        return 1 << self.bits
+
+    def codes(self, x: NDArray[np.float32]) -> Codes:
+        """Return the codes of values."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            fixed = np.ceil(np.ldexp(x.astype(np.float64), self.power))
+        fixed = np.clip(np.nan_to_num(fixed, nan=0.0), -(2.0**31), 2.0**31 - 1).astype(np.int64)
+        fine = np.clip(fixed - self.offset, 0, N_FINE - 1)
+        code = np.minimum((fine * self.scale) >> FINE_BITS, self.n_codes - 1)
+        return np.where(np.isnan(x), MISSING, code)
+
+    def threshold_codes(self, threshold: NDArray[np.float32]) -> Codes:
+        """Return the codes whose largest value is nearest to the thresholds; for infinity that of all values."""
+        code = self.codes(threshold)
+        above, below = self.largest(code) - threshold, threshold - self.largest(code - 1)
+        nearest = np.clip(np.where(below < above, code - 1, code), 0, self.n_codes - 2)
+        return np.where(threshold == np.inf, self.n_codes - 1, nearest)
+
+    def largest(self, code: Codes) -> NDArray[np.float64]:
+        """Return the largest value with a code, or a smaller one."""
+        fine = -((-(code + 1) << FINE_BITS) // self.scale) - 1
+        return np.ldexp((fine + self.offset).astype(np.float64), -self.power)
+
+
+def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
+    """Return steps from the lowest to the highest of a feature's thresholds, with codes of so many bits."""
+    finite = threshold[np.isfinite(threshold)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    width = max(high - low, abs(low) * 2.0**-20, 2.0**-100)
+    # As fine as 16 bits allow, and ceil(x 2^p) must fit 31.
+    power = int(np.floor(np.log2((N_FINE - 4) / width)))
+    power = min(power, int(np.floor(30 - np.log2(max(abs(low), abs(high), 2.0**-90)))))
+    offset = int(np.ceil(np.ldexp(low, power))) - 1
+    n_fine = int(np.ceil(np.ldexp(high, power))) - offset + 2
+    return Steps(power, offset, min((((1 << bits) - 1) << FINE_BITS) // n_fine, N_FINE), bits)
+
+
+def exact_steps(threshold: NDArray[np.float32]) -> Steps | None:
+    """Return the longest steps that have all thresholds of a feature at their ends; None if 16 bits do not do."""
+    if not np.isfinite(threshold).all():
+        return None
+    low, high = float(threshold.min()), float(threshold.max())
+    for power in range(-8, 17):
+        scaled = np.ldexp(threshold.astype(np.float64), power)
+        if (scaled == np.floor(scaled)).all():
+            offset = int(np.ldexp(low, power)) - 1
+            n_fine = int(np.ldexp(high, power)) - offset + 2
+            fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 2**30
+            return Steps(power, offset, N_FINE, max(n_fine - 1, 1).bit_length()) if fits else None
+    return None
+
+
+def ordered_keys(x: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """Return unsigned whole numbers in the order of the floats; -0.0 counts as 0.0."""
+    bits = (x + np.float32(0.0)).view(np.uint32)
+    return np.where(bits >> 31, ~bits, bits | np.uint32(0x80000000)).astype(np.uint32)

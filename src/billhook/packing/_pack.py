@@ -1,0 +1,115 @@
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest, as_int
+from billhook.interop import as_forest
+from billhook.packing._encode import Grid, encode
+from billhook.packing._grids import Ranks, even_steps, exact_steps
+from billhook.packing._leaves import round_values
+from billhook.packing._packed import Packed
+from billhook.packing._plain import plain_sum, without_idle_splits
+
+
+def pack(
+    model: Any,
+    *,
+    threshold_bits: int | Literal["exact"] = 8,
+    leaf_bits: int = 8,
+    missing_values: bool = True,
+) -> Packed:
+    """Return a forest in as few bytes as it takes on a device.
+
+    Parameters
+    ----------
+    model : Forest or fitted estimator
+    threshold_bits : int or "exact"
+        Bits of a threshold, 2 to 16: thresholds are rounded to that many steps between the lowest and the highest
+        of their feature. With ``"exact"`` every float32 row goes the way it goes in the forest.
+    leaf_bits : int
+        Bits of a number of a leaf, 2 to 16: one for each class, or one in all for two classes and for regression.
+    missing_values : bool
+        Whether rows may have missing values (NaN). If not, a split needs no bit for where they go, and NaN goes
+        right.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import billhook as bh
+    >>> X, y = load_digits(return_X_y=True)
+    >>> forest = bh.as_forest(RandomForestClassifier(8, max_leaf_nodes=32, random_state=0).fit(X, y))
+    >>> packed = bh.pack(forest, threshold_bits="exact", leaf_bits=4)
+    >>> packed.nbytes < forest.size("paper") / 8
+    True
+    >>> bool((packed.predict(X) == forest.predict(X)).mean() > 0.97)
+    True
+    """
+    forest = as_forest(model)
+    if threshold_bits != "exact":
+        threshold_bits = _between(threshold_bits, "threshold_bits")
+    leaf_bits = _between(leaf_bits, "leaf_bits")
+    plain = plain_sum(forest)
+    if not missing_values:
+        plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
+    used, grids = _grids(plain, threshold_bits)
+    walked = with_whole_values(with_codes(plain, used, grids), leaf_bits)
+    scale = walked[1]
+    layout, data = encode(walked[0], used, grids, forest.n_features, leaf_bits)
+    data.flags.writeable = False
+    return Packed(
+        data=data,
+        layout=layout,
+        scale=scale,
+        link=forest.link,
+        task=forest.task,
+        ties=forest.ties,
+        rounding=forest.rounding,
+        n_features=forest.n_features,
+        classes=forest.classes,
+        feature_names=forest.feature_names,
+        origin=forest.origin,
+    )
+
+
+def _grids(forest: Forest, threshold_bits: int | Literal["exact"]) -> tuple[NDArray[np.int64], list[Grid]]:
+    """Return the features in use and how their values become codes."""
+    used = np.unique(forest.feature[forest.feature >= 0]).astype(np.int64)
+    thresholds = [np.unique(forest.threshold[forest.feature == feature]) for feature in used]
+    if threshold_bits == "exact":
+        steps = [exact_steps(threshold) for threshold in thresholds]
+        exact = [grid for grid in steps if grid is not None]
+        if len(exact) == len(steps):
+            most = max((grid.bits for grid in exact), default=0)
+            return used, [replace(grid, bits=most) for grid in exact]
+        return used, [Ranks(threshold) for threshold in thresholds]
+    return used, [even_steps(threshold, threshold_bits) for threshold in thresholds]
+
+
+def with_codes(forest: Forest, used: NDArray[np.int64], grids: list[Grid]) -> Forest:
+    """Return the forest on codes: features are numbered among those in use, thresholds are codes."""
+    feature, threshold = forest.feature.copy(), forest.threshold.copy()
+    for k, (old, grid) in enumerate(zip(used, grids, strict=True)):
+        nodes = forest.feature == old
+        feature[nodes] = k
+        threshold[nodes] = grid.threshold_codes(forest.threshold[nodes])
+    return replace(forest, feature=feature, threshold=threshold, n_features=max(used.size, 1), feature_names=None)
+
+
+def with_whole_values(forest: Forest, leaf_bits: int) -> tuple[Forest, float]:
+    """Return the forest with whole numbers for leaf values and base, and what one of them is worth."""
+    is_leaf = forest.feature < 0
+    value, scale = round_values(forest.value[is_leaf], leaf_bits)
+    new = np.zeros_like(forest.value)
+    new[is_leaf] = value
+    base = np.clip(np.rint(forest.base / scale), -(2.0**30), 2.0**30)
+    return without_idle_splits(replace(forest, value=new, base=base)), scale
+
+
+def _between(given: Any, name: str) -> int:
+    bits = as_int(given, name)
+    if not 2 <= bits <= 16:
+        raise ValueError(f"{name} must be between 2 and 16, not {bits}")
+    return bits

@@ -1,0 +1,185 @@
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+
+from billhook.forest import Forest, as_rows
+from billhook.packing._encode import Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
+from billhook.packing._grids import MISSING
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Packed:
+    """A forest in as few bytes as it takes on a device, and what they mean.
+
+    It predicts from the bytes alone, in the whole numbers that the device computes with: `scores` are those of the
+    emitted C, bit by bit. Make one with `pack`.
+
+    Attributes
+    ----------
+    data : uint8 array
+        The bytes that land in flash as data, all of them.
+    layout : Layout
+        Widths and counts, which are constants of the program that reads the bytes.
+    scale : float
+        What one unit of a score is worth.
+    link, task, ties, rounding, n_features, classes, feature_names, origin
+        As in the Forest.
+    """
+
+    data: Bytes
+    layout: Layout
+    scale: float
+    link: str
+    task: str
+    ties: str
+    rounding: str
+    n_features: int
+    classes: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
+    origin: str
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of flash the model takes, without the program that reads it."""
+        return self.data.size
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 1 for regression."""
+        return 1 if self.classes is None else self.classes.size
+
+    def scores(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the raw scores in units of `scale`, (rows, columns): whole numbers, those that the device gets."""
+        rows = as_rows(X, self)
+        codes = np.empty((rows.shape[0], max(self.layout.n_used, 1)), np.float32)
+        codes[:] = 0.0
+        for k, (feature, grid) in enumerate(zip(self._used, self._grids, strict=True)):
+            code = grid.codes(rows[:, feature])
+            codes[:, k] = np.where(code == MISSING, np.nan, code)
+        raw = self._walked.decision_function(codes).reshape(rows.shape[0], self.layout.n_columns)
+        return np.rint(raw).astype(np.int64)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the raw scores, as `Forest.decision_function`; of two classes the second's minus the first's."""
+        raw: NDArray[np.float64] = self.scores(X) * np.float64(self.scale)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the predicted class labels, or numbers for regression."""
+        scores = self.scores(X)
+        if self.classes is None:
+            raw = scores[:, 0] * self.scale
+            return np.asarray(np.exp(raw) if self.link == "exp" else raw)
+        if scores.shape[1] > 1:
+            winner = scores.argmax(axis=1)
+        else:
+            first_wins = scores[:, 0] < 0 if self.ties == "last" else scores[:, 0] <= 0
+            winner = np.where(first_wins, 0, min(1, self.n_classes - 1))
+        return np.asarray(self.classes[winner])
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return class probabilities: what the link makes of the scores, or the scores themselves."""
+        if self.classes is None:
+            raise TypeError("predict_proba needs a classification forest; this one is for regression: use predict")
+        raw = self.decision_function(X)
+        if raw.ndim == 1:
+            second = (1.0 + raw) / 2.0 if self.link == "identity" else expit(raw)
+            return np.stack([1.0 - second, second], axis=1)[:, -self.n_classes :]
+        return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
+
+    @cached_property
+    def _used(self) -> NDArray[np.int64]:
+        return decode_features(self.layout, self.data)
+
+    @cached_property
+    def _grids(self) -> list[Grid]:
+        return decode_grids(self.layout, self.data)
+
+    @cached_property
+    def _walked(self) -> Forest:
+        """The forest that the bytes are: features in use, codes for thresholds, whole numbers for values."""
+        return _forest_of(self.layout, decode_nodes(self.layout, self.data))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Packed):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # as for any container of arrays
+
+    def __repr__(self) -> str:
+        kind = "a number" if self.classes is None else f"{self.n_classes} classes"
+        return (
+            f"<Packed: {self.nbytes:,} bytes; {self.layout.n_trees} trees, {self.layout.n_leaves:,} leaves, "
+            f"{self.layout.n_used} of {self.n_features} features, {kind}>"
+        )
+
+
+def _forest_of(layout: Layout, nodes: dict[str, Any]) -> Forest:
+    """Return the forest of nodes in preorder."""
+    is_leaf: list[bool] = []
+    left: list[int] = []
+    right: list[int] = []
+    inner_at: list[int] = []
+    leaf_at: list[int] = []
+    lengths: list[int] = []
+    i = 0
+    for n_inner in nodes["n_inner"].tolist():
+        end, first = i + n_inner, len(is_leaf)
+        waiting = [(n_inner == 0, -1)]  # is it a leaf, and whose right child
+        while waiting:
+            leaf, parent = waiting.pop()
+            node = len(is_leaf) - first
+            if parent >= 0:
+                right[parent + first] = node
+            is_leaf.append(leaf)
+            left.append(-1 if leaf else node + 1)
+            right.append(-1)
+            if leaf:
+                leaf_at.append(len(is_leaf) - 1)
+                continue
+            inner_at.append(len(is_leaf) - 1)
+            waiting.append((bool(nodes["right_is_leaf"][i]), node))
+            waiting.append((bool(nodes["left_is_leaf"][i]), -1))
+            i += 1
+        assert i == end
+        lengths.append(len(is_leaf) - first)
+    n_nodes = len(is_leaf)
+    feature = np.full(n_nodes, -1, np.int32)
+    threshold, missing_left = np.zeros(n_nodes, np.float32), np.zeros(n_nodes, np.bool_)
+    value, rank = np.zeros((n_nodes, layout.n_values)), np.full(n_nodes, -1, np.int32)
+    feature[inner_at], threshold[inner_at] = nodes["feature"], nodes["code"]
+    missing_left[inner_at] = nodes["missing_left"] if layout.missing == "split" else layout.missing == "left"
+    value[leaf_at] = nodes["value"]
+    rank[inner_at] = np.concatenate([np.arange(n) for n in nodes["n_inner"]]) if inner_at else []
+    return Forest(
+        feature=feature,
+        threshold=threshold,
+        left=np.array(left, np.int32),
+        right=np.array(right, np.int32),
+        missing_left=missing_left,
+        value=value,
+        n_rows=np.zeros(n_nodes, np.int64),
+        row_weight=np.zeros(n_nodes),
+        impurity=np.zeros(n_nodes),
+        growth_rank=rank,
+        offset=np.concatenate([[0], np.cumsum(lengths)]),
+        tree_weight=np.ones(layout.n_trees),
+        tree_column=nodes["column"].astype(np.int32),
+        averages=False,
+        base=nodes["base"].astype(np.float64),
+        link="identity",
+        task="regression" if layout.n_columns == 1 else "classification",
+        n_features=max(layout.n_used, 1),
+        classes=None if layout.n_columns == 1 else np.arange(layout.n_columns),
+    )
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return type(a) is type(b) and a == b

@@ -1,0 +1,193 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+import billhook as bh
+from billhook.packing._bits import bits_for, pack_bits, unpack_bits
+from billhook.packing._grids import Ranks, even_steps, exact_steps
+from ensembles import CLASSIFIERS, REGRESSORS
+from made_up import TRICKY, forests, random_forest, tricky_rows
+
+X3, y3 = load_iris(return_X_y=True)
+X2, y2 = load_breast_cancer(return_X_y=True)
+X_n, y_n = load_diabetes(return_X_y=True)
+
+
+def around(thresholds):
+    """Return each threshold, its neighbours, and what no threshold is near."""
+    t = np.unique(np.asarray(thresholds, np.float32))
+    with np.errstate(over="ignore"):
+        near = [t, np.nextafter(t, np.float32(np.inf)), np.nextafter(t, np.float32(-np.inf))]
+    return np.concatenate([*near, TRICKY, [np.nan]]).astype(np.float32)
+
+
+@given(st.lists(st.integers(0, 2**20 - 1), max_size=50), st.integers(20, 33))
+def test_bits_come_back(numbers, width):
+    packed = pack_bits(np.array(numbers, np.int64), width)
+    assert packed.size == -(-len(numbers) * width // 8)
+    assert unpack_bits(packed, width, len(numbers)).tolist() == numbers
+
+
+@pytest.mark.parametrize(("n_values", "bits"), [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (256, 8), (257, 9)])
+def test_as_many_bits_as_it_takes(n_values, bits):
+    assert bits_for(n_values) == bits
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=30))
+def test_ranks_compare_as_the_numbers_do(thresholds):
+    grid = Ranks(np.unique(np.array(thresholds, np.float32)))
+    x = around(thresholds)
+    code, limit = grid.codes(x), grid.threshold_codes(grid.thresholds)
+    for t, q in zip(grid.thresholds, limit, strict=True):
+        np.testing.assert_array_equal((code <= q)[~np.isnan(x)], (x <= t)[~np.isnan(x)])
+    assert (np.diff(grid.keys.astype(np.int64)) > 0).all()
+
+
+@given(st.lists(st.integers(-2000, 2000), min_size=1, max_size=30), st.integers(-3, 4))
+def test_exact_steps_compare_as_the_numbers_do(whole, power):
+    thresholds = np.unique(np.ldexp(np.array(whole, np.float32), -power))
+    grid = exact_steps(thresholds)
+    x = around(thresholds)
+    code, limit = grid.codes(x), grid.threshold_codes(thresholds)
+    for t, q in zip(thresholds, limit, strict=True):
+        np.testing.assert_array_equal((code <= q)[~np.isnan(x)], (x <= t)[~np.isnan(x)])
+    assert code.max() < grid.n_codes
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=30),
+    st.integers(2, 16),
+)
+def test_even_steps_are_off_by_no_more_than_one(thresholds, bits):
+    thresholds = np.unique(np.array(thresholds, np.float32))
+    grid = even_steps(thresholds, bits)
+    x = np.sort(around(thresholds)[:-1])
+    code = grid.codes(x)
+    assert (np.diff(code) >= 0).all()
+    assert code.min() >= 0
+    assert code.max() < grid.n_codes
+    limit = grid.threshold_codes(thresholds)
+    # Half a step, and what 16 bits of the range cannot tell apart.
+    width = float(thresholds[-1] - thresholds[0])
+    off = np.abs(grid.largest(limit) - thresholds)
+    assert (off <= width / (2**bits - 3) + width / 2**14 + np.abs(thresholds).max() * 2.0**-19).all()
+
+
+@given(forests())
+def test_exact_packing_keeps_every_row_in_its_leaf(forest):
+    rows = tricky_rows(np.random.default_rng(0), 60, forest.n_features)
+    plain_values = forest.with_values(np.round(forest.value * 4)).with_weights(np.ones(forest.n_trees))
+    packed = bh.pack(plain_values, threshold_bits="exact", leaf_bits=16)
+    scores = packed.scores(rows)
+    # Whole numbers are kept as they are, but for the scale of 16 bits and the rounding of the base.
+    raw = plain_values.decision_function(rows).reshape(len(rows), -1)
+    raw = raw[:, 1:] - raw[:, :1] if plain_values.value.shape[1] == 2 else raw
+    assert np.abs(scores * packed.scale - raw).max() <= packed.scale * (forest.n_trees + 1)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_classifier_is_packed_and_says_the_same(name, classes):
+    X, y = (X2, np.array(["benign", "malign"])[y2]) if classes == 2 else (X3, y3)
+    forest = bh.as_forest(clone(CLASSIFIERS[name]).fit(X, y))
+    packed = bh.pack(forest, threshold_bits="exact", leaf_bits=16)
+    rows = X.astype(np.float32)
+    assert np.mean(packed.predict(rows) == forest.predict(rows)) > 0.98  # rounding breaks ties
+    assert packed.nbytes < forest.size() / 2
+    np.testing.assert_allclose(packed.predict_proba(rows), forest.predict_proba(rows), atol=2e-3)
+    assert np.mean(bh.pack(forest).predict(rows) == forest.predict(rows)) > 0.9
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_every_regressor_is_packed_and_says_the_same(name):
+    forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
+    packed = bh.pack(forest, threshold_bits="exact", leaf_bits=16)
+    rows = X_n.astype(np.float32)
+    np.testing.assert_allclose(packed.predict(rows), forest.predict(rows), rtol=2e-3)
+
+
+def test_refined_leaves_are_carried_as_they_are():
+    rf = RandomForestClassifier(8, max_leaf_nodes=16, random_state=0).fit(X3, y3)
+    refined = bh.refine(rf, X3, y3, loss="mse", validation_fraction=None)
+    packed = bh.pack(refined, threshold_bits="exact", leaf_bits=16)
+    np.testing.assert_allclose(packed.decision_function(X3), refined.decision_function(X3), atol=1e-3)
+
+
+def test_bytes_are_counted_as_the_format_says():
+    """Three trees of known shape: everything by hand."""
+    X, y = load_digits(return_X_y=True)
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=20, random_state=0).fit(X, y))
+    packed = bh.pack(forest, threshold_bits="exact", leaf_bits=4, missing_values=False)
+    layout = packed.layout
+    assert bh.pack(forest, threshold_bits="exact", leaf_bits=4).nbytes == packed.nbytes + 7  # a bit for each split
+    n_used = len(set(forest.feature[forest.feature >= 0]))
+    assert (layout.n_inner, layout.n_leaves, layout.n_used) == (57, 60, n_used)
+    bits = {
+        "features": n_used * 6,
+        "grids": n_used * 8 * (1 + layout.offset_bytes + 2),
+        "trees": 3 * 5,
+        "shapes": 57 * 2,
+        "tests": 57 * (bits_for(n_used) + layout.code_bits) if not layout.n_pairs else 57 * bits_for(layout.n_pairs),
+        "pairs": layout.n_pairs * (bits_for(n_used) + layout.code_bits),
+        "leaves": 60 * 10 * 4 if not layout.n_entries else 60 * bits_for(layout.n_entries),
+        "table": layout.n_entries * 10 * 4,
+        "base": 32 * 10,
+    }
+    assert packed.nbytes == sum(-(-b // 8) for b in bits.values())
+
+
+def test_splits_that_decide_nothing_any_more_are_left_out():
+    forest = bh.as_forest(RandomForestRegressor(2, max_leaf_nodes=30, random_state=0).fit(X_n, y_n))
+    coarse, fine = bh.pack(forest, leaf_bits=2), bh.pack(forest, leaf_bits=16)
+    assert coarse.layout.n_leaves < fine.layout.n_leaves
+
+
+@pytest.mark.parametrize("bits", [8, "exact"])
+def test_a_forest_of_one_leaf_and_one_of_many_nodes(bits):
+    constant = bh.pack(RandomForestClassifier(5, random_state=0).fit(X3, np.ones(150, int)), threshold_bits=bits)
+    assert set(constant.predict(X3)) == {1}
+    number = bh.pack(RandomForestRegressor(5, random_state=0).fit(X_n, np.full(442, 7.0)), threshold_bits=bits)
+    np.testing.assert_allclose(number.predict(X_n), 7.0, rtol=1e-2)
+    rng = np.random.default_rng(0)
+    large = random_forest(rng, sizes=(40_000,), n_features=700, n_classes=1, thresholds=rng.normal(size=5000))
+    rows = rng.normal(size=(50, 700)).astype(np.float32)
+    packed = bh.pack(large, threshold_bits=bits, leaf_bits=16)
+    assert packed.layout.n_inner > 30_000
+    if bits == "exact":
+        np.testing.assert_allclose(packed.predict(rows), large.predict(rows), atol=2e-3)
+
+
+def test_missing_values_go_where_the_forest_sends_them():
+    X = X2.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    rf = RandomForestClassifier(8, max_leaf_nodes=16, random_state=0).fit(X, y2)
+    packed = bh.pack(rf, threshold_bits="exact", leaf_bits=16)
+    assert packed.layout.missing == "split"
+    np.testing.assert_allclose(
+        packed.predict_proba(X.astype(np.float32)), rf.predict_proba(X.astype(np.float32)), atol=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"threshold_bits": 1}, ValueError, "threshold_bits must be between 2 and 16, not 1"),
+        ({"threshold_bits": "all"}, TypeError, "threshold_bits must be a whole number, not 'all'"),
+        ({"leaf_bits": 17}, ValueError, "leaf_bits must be between 2 and 16, not 17"),
+        ({"leaf_bits": 2.5}, TypeError, "leaf_bits must be a whole number, not 2.5"),
+    ],
+)
+def test_what_cannot_be_packed_is_refused(options, error, message):
+    rf = RandomForestClassifier(2, random_state=0).fit(X3, y3)
+    with pytest.raises(error, match=message):
+        bh.pack(rf, **options)
+
+
+def test_rows_with_other_features_are_refused():
+    packed = bh.pack(RandomForestClassifier(2, random_state=0).fit(X3, y3))
+    with pytest.raises(ValueError, match="X has 3 features, but the forest was trained on 4"):
+        packed.predict(X3[:, :3])
