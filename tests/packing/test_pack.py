@@ -191,3 +191,49 @@ def test_rows_with_other_features_are_refused():
     packed = bh.pack(RandomForestClassifier(2, random_state=0).fit(X3, y3))
     with pytest.raises(ValueError, match="X has 3 features, but the forest was trained on 4"):
         packed.predict(X3[:, :3])
+
+
+@pytest.mark.parametrize("bits", [2, 3, 4])
+def test_rounding_with_rows_is_better_than_without(bits):
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(12, max_leaf_nodes=24, random_state=0).fit(X[:900], y[:900])
+    refined = bh.refine(rf, X[:900], y[:900], validation_fraction=None)
+    plain = bh.pack(refined, threshold_bits="exact", leaf_bits=bits)
+    rounded = bh.pack(refined, threshold_bits="exact", leaf_bits=bits, X=X[:900], y=y[:900])
+    plain_right, right = (np.mean(p.predict(X[900:]) == y[900:]) for p in (plain, rounded))
+    assert right > plain_right
+    assert right > np.mean(refined.predict(X[900:]) == y[900:]) - {2: 0.08, 3: 0.03, 4: 0.02}[bits]
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "mse", "squared_hinge"])
+def test_two_classes_and_every_loss(loss):
+    refined = bh.refine(RandomForestClassifier(9, max_leaf_nodes=8, random_state=0).fit(X2, y2), X2, y2)
+    packed = bh.pack(refined, leaf_bits=3, X=X2, y=y2, loss=loss, sample_weight=np.ones(len(y2)))
+    assert np.mean(packed.predict(X2) == y2) > 0.94
+
+
+def test_numbers_and_counts_are_rounded_with_rows():
+    for name in ("random forest", "histogram boosting, poisson"):
+        forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
+        errors = [
+            np.mean((bh.pack(forest, leaf_bits=4, threshold_bits="exact", **rows).predict(X_n) - y_n) ** 2)
+            for rows in ({}, {"X": X_n, "y": y_n})
+        ]
+        assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"X": X3}, "needs both X and y"),
+        ({"y": y3}, "needs both X and y"),
+        ({"X": X3[:9], "y": y3}, "X has 9 rows and y 150 labels"),
+        ({"X": X3, "y": y3 + 7}, "labels that the forest does not know"),
+        ({"X": X3, "y": y3, "loss": "huber"}, "loss must be one of mse, cross_entropy, squared_hinge"),
+        ({"X": X3, "y": y3, "sample_weight": -np.ones(150)}, "none negative"),
+    ],
+)
+def test_rows_to_round_with_are_checked(options, message):
+    rf = RandomForestClassifier(2, random_state=0).fit(X3, y3)
+    with pytest.raises(ValueError, match=message):
+        bh.pack(rf, **options)

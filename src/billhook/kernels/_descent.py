@@ -78,9 +78,13 @@ def take_steps(
     group: float,
     largest: float,
     damping: float,
+    grid: NDArray[np.float64],
     step: NDArray[np.float64],
 ) -> None:
-    """Move the values of one tree's leaves, and write by how much; leaves without rows stay."""
+    """Move the values of one tree's leaves, and write by how much; leaves without rows stay.
+
+    `grid` is empty, or a unit and the lowest and highest number of it that a value may be rounded to.
+    """
     n_leaves, n_values = table.shape
     for i in range(n_leaves):
         for c in range(n_values):
@@ -103,6 +107,11 @@ def take_steps(
             for c in range(n_values):
                 if used[i] or goes:
                     step[i, c] = block[i * n_values + c] - table[i, c]
+    if grid.size > 0:
+        for i in range(n_leaves):
+            for c in range(n_values):
+                units = min(max(np.rint((table[i, c] + step[i, c]) / grid[0]), grid[1]), grid[2])
+                step[i, c] = units * grid[0] - table[i, c]
     for i in range(n_leaves):
         for c in range(n_values):
             table[i, c] += step[i, c]
@@ -200,6 +209,7 @@ def descend_one(
     group: float,
     largest: float,
     damping: float,
+    grid: NDArray[np.float64],
 ) -> None:
     """Make one pass over the trees where rows and leaves have one number; change `table`, `state`, `curvature`.
 
@@ -222,7 +232,7 @@ def descend_one(
         leaves = slice(first[k], first[k + 1])
         size = first[k + 1] - first[k]
         slope, bend = sums[:size, :1], sums[:size, 1:]
-        take_steps(table[leaves], anchor[leaves], slope, bend, used[leaves], l2, group, largest, damping, step)
+        take_steps(table[leaves], anchor[leaves], slope, bend, used[leaves], l2, group, largest, damping, grid, step)
         curvature[leaves] = bend
         for i in range(size):
             move[i] = np.exp(step[i, 0]) if multiplies else step[i, 0]
@@ -252,6 +262,7 @@ def descend_many(
     group: float,
     largest: float,
     damping: float,
+    grid: NDArray[np.float64],
 ) -> None:
     """Make one pass over the trees where rows have a number for each class, and leaves one for each or for one.
 
@@ -346,7 +357,17 @@ def descend_many(
         elif loss == SQUARED:
             bend[:] = bend[:, :1].copy()
         take_steps(
-            table[leaves], anchor[leaves], slope[:size], bend[:size], used[leaves], l2, group, largest, damping, step
+            table[leaves],
+            anchor[leaves],
+            slope[:size],
+            bend[:size],
+            used[leaves],
+            l2,
+            group,
+            largest,
+            damping,
+            grid,
+            step,
         )
         curvature[leaves] = bend[:size]
         for i in range(size):

@@ -20,6 +20,7 @@ Codes = NDArray[np.int64]
 MISSING = -1
 FINE_BITS = 16
 N_FINE = 1 << FINE_BITS
+LARGEST_BITS = 27
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class Steps:
 
     @property
     def n_codes(self) -> int:
-        """How many codes a value can have."""
-        return 1 << self.bits
+        """How many codes a value can have; the highest 16-bit number is left for missing values."""
+        return min(1 << self.bits, N_FINE - 1)
 
     def codes(self, x: NDArray[np.float32]) -> Codes:
         """Return the codes of values."""
@@ -89,9 +90,9 @@ def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
     finite = threshold[np.isfinite(threshold)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     width = max(high - low, abs(low) * 2.0**-20, 2.0**-100)
-    # As fine as 16 bits allow, and ceil(x 2^p) must fit 31.
+    # As fine as 16 bits allow, and so that ceil(x 2^p) is small for a device with 32 bits.
     power = int(np.floor(np.log2((N_FINE - 4) / width)))
-    power = min(power, int(np.floor(30 - np.log2(max(abs(low), abs(high), 2.0**-90)))))
+    power = min(power, int(np.floor(LARGEST_BITS - np.log2(max(abs(low), abs(high), 2.0**-90)))))
     offset = int(np.ceil(np.ldexp(low, power))) - 1
     n_fine = int(np.ceil(np.ldexp(high, power))) - offset + 2
     return Steps(power, offset, min((((1 << bits) - 1) << FINE_BITS) // n_fine, N_FINE), bits)
@@ -107,7 +108,7 @@ def exact_steps(threshold: NDArray[np.float32]) -> Steps | None:
         if (scaled == np.floor(scaled)).all():
             offset = int(np.ldexp(low, power)) - 1
             n_fine = int(np.ldexp(high, power)) - offset + 2
-            fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 2**30
+            fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 1 << LARGEST_BITS
             return Steps(power, offset, N_FINE, max(n_fine - 1, 1).bit_length()) if fits else None
     return None
 

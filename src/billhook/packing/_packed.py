@@ -55,11 +55,7 @@ class Packed:
     def scores(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the raw scores in units of `scale`, (rows, columns): whole numbers, those that the device gets."""
         rows = as_rows(X, self)
-        codes = np.empty((rows.shape[0], max(self.layout.n_used, 1)), np.float32)
-        codes[:] = 0.0
-        for k, (feature, grid) in enumerate(zip(self._used, self._grids, strict=True)):
-            code = grid.codes(rows[:, feature])
-            codes[:, k] = np.where(code == MISSING, np.nan, code)
+        codes = codes_of(rows, self._used, self._grids)
         raw = self._walked.decision_function(codes).reshape(rows.shape[0], self.layout.n_columns)
         return np.rint(raw).astype(np.int64)
 
@@ -117,6 +113,15 @@ class Packed:
             f"<Packed: {self.nbytes:,} bytes; {self.layout.n_trees} trees, {self.layout.n_leaves:,} leaves, "
             f"{self.layout.n_used} of {self.n_features} features, {kind}>"
         )
+
+
+def codes_of(rows: NDArray[np.float32], used: NDArray[np.int64], grids: list[Grid]) -> NDArray[np.float32]:
+    """Return the codes of the features in use (rows, features), NaN for what is missing; one column at least."""
+    codes = np.zeros((rows.shape[0], max(used.size, 1)), np.float32)
+    for k, (feature, grid) in enumerate(zip(used, grids, strict=True)):
+        code = grid.codes(rows[:, feature])
+        codes[:, k] = np.where(code == MISSING, np.nan, code)
+    return codes
 
 
 def _forest_of(layout: Layout, nodes: dict[str, Any]) -> Forest:

@@ -1,6 +1,20 @@
 """Better leaf values for the same trees, and fewer leaves."""
 
+from billhook.refinement._descent import Descent
+from billhook.refinement._losses import LOSSES, Loss
 from billhook.refinement._merge import merge
+from billhook.refinement._problem import Problem
 from billhook.refinement._refine import RefinementReport, refine, refinement_report
+from billhook.refinement._rows import find_leaves
 
-__all__ = ["RefinementReport", "merge", "refine", "refinement_report"]
+__all__ = [
+    "LOSSES",
+    "Descent",
+    "Loss",
+    "Problem",
+    "RefinementReport",
+    "find_leaves",
+    "merge",
+    "refine",
+    "refinement_report",
+]

@@ -13,6 +13,7 @@ from billhook.refinement._problem import Problem
 
 Vector = NDArray[np.float64]
 NOWHERE = np.zeros((0, 0), np.bool_)
+ANYWHERE = np.zeros(0)
 # A pass that raises the objective by more than rounding is taken back and made again with shorter steps.
 ROUNDING = 1e-12
 SHORTEST = 2.0**-20
@@ -101,12 +102,28 @@ class Descent:
                 self.table[:] = before
                 self.state = self._state()
 
-    def _descend(self) -> None:
+    def round_to(self, unit: float, lowest: int, highest: int, n_passes: int) -> Vector:
+        """Return the values in whole units, each rounded in its turn, so that later trees make up for earlier ones.
+
+        Of the passes, that with the lowest objective counts.
+        """
+        grid = np.array([unit, lowest, highest], np.float64)
+        best, lowest_objective = self.table, np.inf
+        for _ in range(n_passes):
+            self._descend(grid)
+            now = self.objective()
+            if now < lowest_objective:
+                best, lowest_objective = self.table.copy(), now
+        self.table = best
+        self.state = self._state()
+        return best / unit
+
+    def _descend(self, grid: Vector = ANYWHERE) -> None:
         problem, loss = self.problem, self.loss
         # With a group penalty a leaf of settled rows would be drawn to zero against no resistance.
         code = BOUNDED_HINGE if self.group > 0.0 and loss.name == "squared_hinge" else loss.code
         common = (self.weight, self.skip, self.used, self.table, self.anchor, self.curvature, code)
-        strength = (self.l2, self.group, loss.largest, self.damping)
+        strength = (self.l2, self.group, loss.largest, self.damping, grid)
         if self.state.shape[1] == 1:
             descend_one(self.leaf, problem.first, self.state[:, 0], self.target, *common, self.width, *strength)
         else:

@@ -1,0 +1,130 @@
+import ctypes
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+from compiled import FLAGS, compiled, write_sources
+from ensembles import CLASSIFIERS, REGRESSORS
+from made_up import TRICKY, random_forest, tricky_rows
+
+X3, y3 = load_iris(return_X_y=True)
+X2, y2 = load_breast_cancer(return_X_y=True)
+X_n, y_n = load_diabetes(return_X_y=True)
+WAYS = [("exact", 16), ("exact", 5), (16, 8), (9, 8), (8, 3), (3, 2)]
+
+
+def rows_for(forest, X, n_rows=300):
+    """Real rows, the thresholds themselves and their neighbours, and numbers that no data have."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(X[rng.integers(len(X), size=n_rows)].astype(np.float32), 1, axis=0)
+    thresholds = forest.threshold[forest.feature >= 0]
+    if thresholds.size:
+        near = np.concatenate(
+            [thresholds, np.nextafter(thresholds, np.float32(np.inf)), np.nextafter(thresholds, np.float32(-np.inf))]
+        )
+        rows = np.where(rng.random(rows.shape) < 0.3, rng.choice(near, rows.shape), rows)
+    rows = np.where(rng.random(rows.shape) < 0.1, rng.choice(TRICKY, rows.shape), rows)
+    return np.where(rng.random(rows.shape) < 0.05, np.float32(np.nan), rows)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_classifier_scores_the_same_in_c(name, classes, tmp_path):
+    X, y = (X2, y2) if classes == 2 else (X3, y3)
+    forest = bh.as_forest(clone(CLASSIFIERS[name]).fit(X, y))
+    rows = rows_for(forest, X)
+    for k, (threshold_bits, leaf_bits) in enumerate(WAYS[(classes == 3) :: 3]):
+        packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits)
+        (tmp_path / str(k)).mkdir()
+        np.testing.assert_array_equal(compiled(packed, tmp_path / str(k))(rows), packed.scores(rows))
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_every_regressor_scores_the_same_in_c(name, tmp_path):
+    forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
+    rows = rows_for(forest, X_n)
+    packed = bh.pack(forest, threshold_bits=10, leaf_bits=9)
+    np.testing.assert_array_equal(compiled(packed, tmp_path)(rows), packed.scores(rows))
+
+
+@pytest.mark.parametrize(("threshold_bits", "leaf_bits"), WAYS)
+@pytest.mark.parametrize("missing_values", [True, False])
+def test_every_option_scores_the_same_in_c(threshold_bits, leaf_bits, missing_values, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    forest = bh.as_forest(RandomForestClassifier(5, max_leaf_nodes=40, random_state=0).fit(X / 7, y))
+    rows = rows_for(forest, X / 7)
+    packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits, missing_values=missing_values)
+    sanitised = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    np.testing.assert_array_equal(compiled(packed, tmp_path, *sanitised)(rows), packed.scores(rows))
+
+
+@pytest.mark.parametrize("threshold_bits", ["exact", 16, 7])
+def test_made_up_forests_score_the_same_in_c(threshold_bits, tmp_path):
+    rng = np.random.default_rng(0)
+    for k, (n_classes, per_class, sizes) in enumerate(
+        [(1, False, (0,)), (2, False, (3, 0, 200)), (4, True, (9, 1, 0, 30)), (3, False, (62, 63))]
+    ):
+        forest = random_forest(rng, sizes, 3, n_classes, per_class, "any")
+        packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=6)
+        rows = tricky_rows(rng, 200, 3)
+        (tmp_path / str(k)).mkdir()
+        np.testing.assert_array_equal(compiled(packed, tmp_path / str(k))(rows), packed.scores(rows))
+
+
+def test_a_large_forest_scores_the_same_in_c(tmp_path):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (70_000,), n_features=784, n_classes=1, thresholds=rng.normal(size=9000))
+    rows = rng.normal(size=(40, 784)).astype(np.float32)
+    packed = bh.pack(forest, threshold_bits=12, leaf_bits=12)
+    assert packed.layout.n_leaves > 65_535
+    np.testing.assert_array_equal(compiled(packed, tmp_path)(rows), packed.scores(rows))
+
+
+COMPILERS = {
+    "host": ["gcc"],
+    "uno": ["avr-gcc", "-mmcu=atmega328p"],
+    "cortex-m0": ["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
+    "cortex-m4": ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
+    "armv6": ["arm-linux-gnueabi-gcc", "-march=armv6", "-marm", "-mfpu=vfp", "-mfloat-abi=softfp"],
+}
+
+
+@pytest.mark.parametrize("target", COMPILERS)
+@pytest.mark.parametrize("threshold_bits", ["exact", 9])
+def test_the_bytes_that_land_in_flash_are_those_counted(target, threshold_bits, tmp_path):
+    compiler, *options = COMPILERS[target]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed: make toolchains")
+    rf = RandomForestClassifier(9, max_leaf_nodes=50, random_state=0).fit(X2, y2)
+    packed = bh.pack(rf, threshold_bits=threshold_bits)
+    write_sources(packed, tmp_path)
+    arguments = [*options, "-Os", *FLAGS, "-fdata-sections", "-c", "model.c", "-o", "model.o"]
+    subprocess.run([compiler, *arguments], cwd=tmp_path, check=True)
+    size = compiler.removesuffix("gcc") + "size"
+    listed = subprocess.run([size, "-A", "model.o"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    sections = {line.split()[0]: int(line.split()[1]) for line in listed.splitlines() if line.startswith(".")}
+    (data,) = [length for name, length in sections.items() if name.endswith("data.data") or name == ".rodata.data"]
+    assert data == packed.nbytes
+    assert sections[".data"] == sections[".bss"] == 0
+
+
+@pytest.mark.parametrize(
+    "hostile", ['"; system("x"); //', "*/ int x;", "a\nb", "??/", "\\", "é漢", "", "int", "%s%n", "1"]
+)
+def test_names_cannot_break_out_of_their_strings(hostile, tmp_path):
+    labels = np.array([hostile, "other"], dtype=object)[y2]
+    forest = bh.as_forest(RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(X2, labels))
+    packed = bh.pack(replace(forest, origin=hostile))
+    compiled(packed, tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "model.so"))
+    library.model_class_name.restype = ctypes.c_char_p
+    names = [library.model_class_name(k).decode() for k in range(2)]
+    assert names == [str(label) for label in packed.classes]
+    assert library.model_class_name(2) == library.model_class_name(-1) == b""
