@@ -8,9 +8,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from billhook.forest import Forest, ModelFileError, load
+from billhook.forest import Forest, ModelFileError
 from billhook.interop import as_forest, to_estimator
-from billhook.packing import Packed, pack
+from billhook.packing import Packed, load, pack
 from billhook.pruning import (
     PruningChoice,
     PruningGain,

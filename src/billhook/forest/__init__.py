@@ -1,13 +1,15 @@
 """One flat, frozen set of arrays for any tree ensemble."""
 
-from billhook.forest._container import ModelFileError
+from billhook.forest._container import Contents, ModelFileError, read_container, write_container
 from billhook.forest._forest import Forest
 from billhook.forest._labels import as_targets, as_weights
-from billhook.forest._load import load
+from billhook.forest._load import forest_from, labels_from_json, load
 from billhook.forest._rows import as_rows, round_down
+from billhook.forest._save import labels_to_json
 from billhook.forest._truncate import as_int, cut_back
 
 __all__ = [
+    "Contents",
     "Forest",
     "ModelFileError",
     "as_int",
@@ -15,6 +17,11 @@ __all__ = [
     "as_targets",
     "as_weights",
     "cut_back",
+    "forest_from",
+    "labels_from_json",
+    "labels_to_json",
     "load",
+    "read_container",
     "round_down",
+    "write_container",
 ]

@@ -19,12 +19,13 @@ def load(path: str | PathLike[str]) -> Forest:
         If the file is damaged, made up, or of another version; it says what is wrong.
     """
     try:
-        return _forest_from(read_container(path))
+        return forest_from(read_container(path))
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _forest_from(contents: Contents) -> Forest:
+def forest_from(contents: Contents) -> Forest:
+    """Return the forest that the contents of a file describe."""
     kind, meta, arrays = contents
     if kind != KIND:
         raise ModelFileError(f"the file holds a {kind!r}, not a forest")
@@ -34,7 +35,7 @@ def _forest_from(contents: Contents) -> Forest:
         odd = set(arrays) ^ set(DTYPES)
         raise ModelFileError(f"arrays missing or unknown: {', '.join(sorted(odd))}")
     if meta["classes"] is not None:
-        meta["classes"] = _labels_from_json(meta["classes"])
+        meta["classes"] = labels_from_json(meta["classes"])
     fields: dict[str, Any] = {**arrays, **meta}
     try:
         return Forest(**fields)
@@ -42,7 +43,8 @@ def _forest_from(contents: Contents) -> Forest:
         raise ModelFileError(f"the file does not hold a valid forest: {error}") from None
 
 
-def _labels_from_json(given: Any) -> NDArray[Any]:
+def labels_from_json(given: Any) -> NDArray[Any]:
+    """Return class labels in the type that they had."""
     if not isinstance(given, dict) or set(given) != {"dtype", "labels"} or not isinstance(given["labels"], list):
         raise ModelFileError("classes must have dtype and labels")
     labels, name = given["labels"], given["dtype"]

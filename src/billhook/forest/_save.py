@@ -17,11 +17,12 @@ def save_forest(forest: "Forest", path: str | PathLike[str]) -> None:
     """Write the forest to one file."""
     meta = {name: getattr(forest, name) for name in META}
     if forest.classes is not None:
-        meta["classes"] = _labels_to_json(forest.classes)
+        meta["classes"] = labels_to_json(forest.classes)
     write_container(path, Contents(KIND, meta, {name: getattr(forest, name) for name in DTYPES}))
 
 
-def _labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
+def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
+    """Return class labels, and their type, as JSON can hold them."""
     labels = classes.tolist()
     if classes.dtype.kind not in "biufUO" or not all(isinstance(label, bool | int | float | str) for label in labels):
         kinds = sorted({type(label).__name__ for label in labels})

@@ -17,6 +17,8 @@ Where the left side ends is not written; to skip it, its shapes are counted.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -52,8 +54,8 @@ class Layout:
         Of one number of a leaf.
     n_pairs, n_entries : int
         0 where there is no table.
-    sections : dict
-        Where each section begins.
+    n_thresholds : int
+        Of all features (ranks).
     """
 
     n_trees: int
@@ -72,7 +74,7 @@ class Layout:
     leaf_bits: int
     n_pairs: int
     n_entries: int
-    sections: dict[str, int]
+    n_thresholds: int
 
     @property
     def feature_bits(self) -> int:
@@ -93,6 +95,29 @@ class Layout:
     def id_bits(self) -> int:
         """Bits of the number of a feature, among all; 0 where all are in use."""
         return bits_for(self.n_features) if self.n_used < self.n_features else 0
+
+    @cached_property
+    def sections(self) -> dict[str, int]:
+        """Where each section begins, and at last where the bytes end."""
+        n_used, n_tests = self.n_used, self.n_inner
+        test = n_tests * (bits_for(self.n_pairs) if self.n_pairs else self.test_bits)
+        entry = self.n_values * self.leaf_bits
+        sizes = {
+            "features": -(-n_used * self.id_bits // 8),
+            "grids": -(-n_used * self.count_bits // 8) + 4 * self.n_thresholds
+            if self.grid == "ranks"
+            else n_used * (3 + self.offset_bytes),
+            "trees": -(-self.n_trees * (self.tree_bits + self.column_bits) // 8),
+            "shapes": -(-n_tests * 2 // 8),
+            "tests": -(-test // 8),
+            "pairs": -(-self.n_pairs * self.test_bits // 8),
+            "leaves": -(-self.n_leaves * (bits_for(self.n_entries) if self.n_entries else entry) // 8),
+            "table": -(-self.n_entries * entry // 8),
+            "base": 4 * self.n_columns,
+            "end": 0,
+        }
+        starts = accumulate(sizes.values(), initial=0)
+        return dict(zip(sizes, starts, strict=False))
 
 
 def encode(
@@ -135,7 +160,6 @@ def encode(
         "table": entries[1],
         "base": walked.base.astype("<i4").view(np.uint8),
     }
-    starts = np.concatenate([[0], np.cumsum([part.size for part in parts.values()])])
     layout = Layout(
         n_trees=walked.n_trees,
         n_inner=order.inner.size,
@@ -153,9 +177,11 @@ def encode(
         leaf_bits=leaf_bits,
         n_pairs=pairs[0],
         n_entries=entries[0],
-        sections={name: int(start) for name, start in zip(parts, starts, strict=False)},
+        n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
     )
-    return layout, np.concatenate(list(parts.values()))
+    data = np.concatenate(list(parts.values()))
+    assert data.size == layout.sections["end"]
+    return layout, data
 
 
 def _shortest(rows: NDArray[np.int64], bits: int) -> tuple[Bytes, tuple[int, Bytes]]:
@@ -234,7 +260,9 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
     if layout.grid == "ranks":
         counts = unpack_bits(raw, layout.count_bits, layout.n_used)
         begin = -(-layout.count_bits * layout.n_used // 8)
-        keys = raw[begin : begin + 4 * int(counts.sum())].copy().view("<u4")
+        if int(counts.sum()) != layout.n_thresholds:
+            raise ValueError(f"the features have {counts.sum()} thresholds, not {layout.n_thresholds}")
+        keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
         bits = np.where(keys >> 31, keys & np.uint32(0x7FFFFFFF), ~keys).astype(np.uint32)
         return [Ranks(part) for part in np.split(bits.view(np.float32), np.cumsum(counts)[:-1])]
     size = 3 + layout.offset_bytes

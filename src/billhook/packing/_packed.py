@@ -1,5 +1,6 @@
 from dataclasses import dataclass, fields
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.special import expit, softmax
 
 from billhook.forest import Forest, as_rows
 from billhook.packing._encode import Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
+from billhook.packing._file import save_packed
 from billhook.packing._grids import MISSING
 
 
@@ -87,6 +89,32 @@ class Packed:
             return np.stack([1.0 - second, second], axis=1)[:, -self.n_classes :]
         return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file, which `load` reads; an existing file is replaced only when all is written."""
+        save_packed(self, path)
+
+    def check(self) -> None:
+        """Raise ValueError unless the bytes describe a model of this layout."""
+        layout = self.layout
+        if layout.n_trees < 1 or layout.n_leaves != layout.n_inner + layout.n_trees or layout.leaf_bits < 1:
+            raise ValueError(
+                f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves"
+            )
+        if not np.isfinite(self.scale) or self.scale <= 0.0:
+            raise ValueError(f"scale must be a number above 0, not {self.scale!r}")
+        n_columns = 1 if self.n_classes <= 2 and layout.n_columns == 1 else self.n_classes
+        if layout.n_columns != n_columns or layout.n_values not in (1, n_columns):
+            raise ValueError(f"{layout.n_values} of {layout.n_columns} columns do not fit {self.n_classes} classes")
+        if self.n_features != layout.n_features or (self._used >= self.n_features).any():
+            raise ValueError(f"a feature in use is not one of the {self.n_features}")
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(f"feature_names must be {self.n_features} strings")
+        if len(self._grids) != layout.n_used:
+            raise ValueError(f"there are {len(self._grids)} grids for {layout.n_used} features")
+        walked = self._walked
+        if (walked.feature >= layout.n_used).any():
+            raise ValueError("a split tests a feature that is not in use")
+
     @cached_property
     def _used(self) -> NDArray[np.int64]:
         return decode_features(self.layout, self.data)
@@ -133,6 +161,8 @@ def _forest_of(layout: Layout, nodes: dict[str, Any]) -> Forest:
     leaf_at: list[int] = []
     lengths: list[int] = []
     i = 0
+    if int(nodes["n_inner"].sum()) != layout.n_inner:
+        raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_inner}")
     for n_inner in nodes["n_inner"].tolist():
         end, first = i + n_inner, len(is_leaf)
         waiting = [(n_inner == 0, -1)]  # is it a leaf, and whose right child
@@ -147,11 +177,14 @@ def _forest_of(layout: Layout, nodes: dict[str, Any]) -> Forest:
             if leaf:
                 leaf_at.append(len(is_leaf) - 1)
                 continue
+            if i >= end:
+                raise ValueError("the shapes of the splits do not make trees")
             inner_at.append(len(is_leaf) - 1)
             waiting.append((bool(nodes["right_is_leaf"][i]), node))
             waiting.append((bool(nodes["left_is_leaf"][i]), -1))
             i += 1
-        assert i == end
+        if i != end:
+            raise ValueError("the shapes of the splits do not make trees")
         lengths.append(len(is_leaf) - first)
     n_nodes = len(is_leaf)
     feature = np.full(n_nodes, -1, np.int32)

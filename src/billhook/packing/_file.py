@@ -1,0 +1,84 @@
+"""Packed models in files, and what a file may hold."""
+
+from dataclasses import asdict, fields
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from billhook.forest import (
+    Contents,
+    Forest,
+    ModelFileError,
+    forest_from,
+    labels_from_json,
+    labels_to_json,
+    read_container,
+    write_container,
+)
+from billhook.packing._encode import Layout
+
+if TYPE_CHECKING:
+    from billhook.packing._packed import Packed
+
+KIND = "packed"
+META = ("scale", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
+LIMITS = {"code_bits": 16, "count_bits": 17, "offset_bytes": 4, "leaf_bits": 16, "tree_bits": 32}
+
+
+def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
+    """Write the model to one file."""
+    meta: dict[str, Any] = {name: getattr(packed, name) for name in META}
+    meta["classes"] = None if packed.classes is None else labels_to_json(packed.classes)
+    meta["layout"] = asdict(packed.layout)
+    write_container(path, Contents(KIND, meta, {"data": packed.data}))
+
+
+def load(path: str | PathLike[str]) -> "Forest | Packed":
+    """Return the forest that `Forest.save`, or the packed model that `Packed.save`, wrote to this file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, made up, or of another version; it says what is wrong.
+    """
+    try:
+        contents = read_container(path)
+        return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def _packed_from(contents: Contents) -> "Packed":
+    from billhook.packing._packed import Packed
+
+    meta = dict(contents.meta)
+    if set(meta) != {*META, "classes", "layout"} or set(contents.arrays) != {"data"}:
+        raise ModelFileError(f"the header of a packed model must describe {', '.join(META)}, classes and layout")
+    data = contents.arrays["data"]
+    layout = _layout_from(meta.pop("layout"))
+    if data.dtype != np.uint8 or data.ndim != 1 or data.size != layout.sections["end"]:
+        raise ModelFileError(f"the layout is one of {layout.sections['end']:,} bytes; the data have {data.size:,}")
+    if meta["classes"] is not None:
+        meta["classes"] = labels_from_json(meta["classes"])
+    names = meta["feature_names"]
+    meta["feature_names"] = tuple(names) if isinstance(names, list) else names
+    packed = Packed(data=data, layout=layout, **meta)
+    try:
+        packed.check()
+    except (ValueError, TypeError, IndexError, AssertionError) as error:
+        raise ModelFileError(f"the file does not hold a valid packed model: {error}") from None
+    return packed
+
+
+def _layout_from(given: Any) -> Layout:
+    names = [field.name for field in fields(Layout)]
+    if not isinstance(given, dict) or set(given) != set(names):
+        raise ModelFileError(f"a layout must have {', '.join(names)}")
+    for name in names:
+        if name in ("grid", "missing"):
+            if given[name] not in {"grid": ("ranks", "steps"), "missing": ("right", "left", "split")}[name]:
+                raise ModelFileError(f"the layout has {name} {given[name]!r}")
+        elif type(given[name]) is not int or not 0 <= given[name] <= LIMITS.get(name, 2**31):
+            raise ModelFileError(f"the layout has {name} {given[name]!r}")
+    return Layout(**given)
