@@ -1,7 +1,7 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
 from billhook.codegen._names import comment, identifier, string_literal
-from billhook.packing import Packed
+from billhook.packing import Packed, offset_bias
 
 
 def header(packed: Packed, name: str = "model") -> str:
@@ -192,42 +192,50 @@ static uint16_t code_of(float x, uint32_t first, uint16_t n)
     return low;
 }}
 """
-    size = 3 + layout.offset_bytes
-    sign = 1 << (8 * layout.offset_bytes - 1)
-    offset = f"(int32_t)(((word((place)(at + 1)) & {hex(2 * sign - 1)}) ^ {hex(sign)}) - {hex(sign)})"
+    size, bias = 3 + layout.offset_bytes, offset_bias(layout.offset_bytes)
+    offset = "word((place)(at + 1))" + (f" & {_mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else "")
     most = min(1 << layout.code_bits, 65535) - 1
+    # A code that no split asks for need not be cut off, unless it could be taken for that of a missing value.
+    is_cut = layout.missing == "split" or int(packed.codes.max(initial=0)) == most
+    answer = f"fine < {most}u ? fine : {most}u" if is_cut else "fine"
     return f"""#define MISSING {missing}
 
 /* floor((ceil(x 2^power) - offset) scale / 2^16), in whole numbers. */
-static uint16_t code_of(float x, uint16_t feature)
+static uint16_t code_of(float x, {_count(layout.n_used)} feature)
 {{
-    uint32_t bits = bits_of(x), size = bits & 0x7FFFFF;
-    place at = (place)(GRIDS_AT + {size} * feature);
+    uint32_t bits = bits_of(x);
+    int32_t fixed = (int32_t)(bits & 0x7FFFFF);
+    place at = (place)(GRIDS_AT + {size}u * feature);
     uint16_t scale, fine;
-    int16_t power = (int16_t)(bits >> 23 & 0xFF);
-    int32_t fixed;
-    if (power == 0xFF && size)
+    int16_t power = (uint8_t)(bits >> 23);
+    if (power == 0xFF && fixed)
         return MISSING;
     if (power)
-        size |= 0x800000;
+        fixed |= 0x800000;
     else
         power = 1;
+    if (bits >> 31)
+        fixed = -fixed;
     power = (int16_t)(power - 150 + (int8_t)READ(at));
-    for (; power < 0 && size; power++)
-        size = (size >> 1) + (bits >> 31 ? 0 : size & 1);
-    for (; power > 0 && size < 0x20000000; power--)
-        size <<= 1;
-    fixed = bits >> 31 ? -(int32_t)size : (int32_t)size;
-    fixed -= {offset};
+    for (; power < 0; power++)
+        fixed = (fixed + 1) >> 1;
+    for (; power > 0 && fixed < 0x20000000 && fixed > -0x20000000; power--)
+        fixed += fixed;
+    fixed = fixed + {hex(bias)} - (int32_t)({offset});
     if (fixed <= 0)
         return 0;
     fine = fixed > 65535L ? 0xFFFFu : (uint16_t)fixed;
-    scale = (uint16_t)(word((place)(at + {size - 4})) >> 16);
+    scale = take((place)(8 * at + {8 * (size - 2)}), 0xFFFF);
     if (scale)
         fine = (uint16_t)((uint32_t)fine * scale >> 16);
-    return fine < {most}u ? fine : {most}u;
+    return {answer};
 }}
 """
+
+
+def _count(n: int) -> str:
+    """Return the smallest type that counts to n."""
+    return "uint8_t" if n < 2**8 else "uint16_t" if n < 2**16 else "uint32_t"
 
 
 def _walk(packed: Packed) -> str:
@@ -239,11 +247,21 @@ def _walk(packed: Packed) -> str:
         test = f"PAIRS_BIT + (place){number} * TEST_BITS"
     else:
         test = "TESTS_BIT + (place)split * TEST_BITS"
-    feature = f"take(at, {_mask(layout.feature_bits)})" if layout.feature_bits else "0"
-    code = f"take((place)(at + FEATURE_BITS), {_mask(layout.code_bits)})" if layout.code_bits else "0"
-    right = f"code > {code}"
+    bit = "!take((place)(at + FEATURE_BITS + CODE_BITS), 1)"
+    if layout.test_bits <= 16:
+        once = f"\n        uint16_t test = take(at, {_mask(layout.test_bits)});"
+        feature = f"test & {_mask(layout.feature_bits)}" if layout.feature_bits else "0"
+        code = f"(uint16_t)(test >> {layout.feature_bits}) & {_mask(layout.code_bits)}"
+        if layout.missing != "split":
+            code = f"(uint16_t)(test >> {layout.feature_bits})"
+        bit = f"!(test >> {layout.feature_bits + layout.code_bits})"
+    else:
+        once = ""
+        feature = f"take(at, {_mask(layout.feature_bits)})" if layout.feature_bits else "0"
+        code = f"take((place)(at + FEATURE_BITS), {_mask(layout.code_bits)})"
+    right = f"code > ({code})"
     if layout.missing == "split":
-        right = f"code == MISSING ? !take((place)(at + FEATURE_BITS + CODE_BITS), 1) : {right}"
+        right = f"code == MISSING ? {bit} : {right}"
     return f"""static uint8_t shape_of(node split)
 {{
     return (uint8_t)(READ(SHAPES_AT + (place)(split >> 2)) >> (2 * (split & 3)) & 3);
@@ -253,7 +271,7 @@ def _walk(packed: Packed) -> str:
 static node walk(const uint16_t *codes, node split, node leaf)
 {{
     for (;;) {{
-        place at = (place)({test});
+        place at = (place)({test});{once}
         uint16_t code = codes[{feature}];
         uint8_t shape = shape_of(split);
         if (!({right})) {{
@@ -306,28 +324,28 @@ def _scores(packed: Packed, prefix: str) -> str:
         width, into = "TREE_BITS", "scores[c]"
     n_inner = _wide(f"(place)(TREES_BIT + (place)tree * ({width}))", layout.tree_bits)
     find_codes = f"""
-    codes[0] = 0;
     for (k = 0; k < N_USED; k++) {{
         {code}
     }}"""
-    walked = "size ? walk(codes, split, leaf) : leaf"
-    declared = f"uint16_t codes[{layout.n_used}], k, tree;\n    node split = 0, leaf = 0;"
+    walked = "walk(codes, split, leaf)"
+    counters = f"{_count(max(layout.n_used, layout.n_columns))} k;\n    {_count(layout.n_trees)} tree;"
+    declared = f"uint16_t codes[{layout.n_used}];\n    {counters}\n    node split = 0, leaf = 0;"
     if ranks:
         declared += "\n    uint32_t first = 0;"
     if layout.n_used == 0:
-        find_codes, walked, declared = "\n    (void)x;", "leaf", "uint16_t k, tree;\n    node split = 0, leaf = 0;"
+        find_codes, walked, declared = "\n    (void)x;", "leaf", f"{counters}\n    node split = 0, leaf = 0;"
     return f"""void {prefix}_scores(const float *x, int32_t *scores)
 {{
     {declared}
     for (k = 0; k < N_COLUMNS; k++) {{
-        place at = (place)(BASE_AT + 4 * k);
+        place at = (place)(BASE_AT + 4u * k);
         scores[k] = (int32_t)word(at);
     }}{find_codes}
     for (tree = 0; tree < N_TREES; tree++) {{
         node size = {n_inner};
         node at = {walked};
         place value = (place)({start});
-        uint16_t c;
+        {_count(layout.n_values)} c;
         for (c = 0; c < N_VALUES; c++) {{
             {into} += (int32_t)take(value, {_mask(layout.leaf_bits)}) - {1 << (layout.leaf_bits - 1)};
             value = (place)(value + LEAF_BITS);

@@ -1,8 +1,8 @@
 """Forests quantised, bit-packed and counted to the byte."""
 
-from billhook.packing._encode import Layout
+from billhook.packing._encode import Layout, offset_bias
 from billhook.packing._file import load
 from billhook.packing._pack import pack
 from billhook.packing._packed import Packed
 
-__all__ = ["Layout", "Packed", "load", "pack"]
+__all__ = ["Layout", "Packed", "load", "offset_bias", "pack"]

@@ -199,6 +199,11 @@ def _bytes_for(numbers: list[int]) -> int:
     return max(1, max((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers))
 
 
+def offset_bias(n_bytes: int) -> int:
+    """Return what is added to offsets so that none is negative; it fits a signed number of 32 bits."""
+    return 1 << min(8 * n_bytes - 1, 30)
+
+
 def _grid_bytes(grids: list[Grid], count_bits: int, offset_bytes: int) -> Bytes:
     """Ranks: how many thresholds each feature has, then all of them. Steps: power, offset, scale of each feature."""
     if not grids:
@@ -209,7 +214,7 @@ def _grid_bytes(grids: list[Grid], count_bits: int, offset_bytes: int) -> Bytes:
         return np.concatenate([pack_bits(counts, count_bits), keys.astype("<u4").view(np.uint8)])
     raw = b"".join(
         grid.power.to_bytes(1, "little", signed=True)
-        + grid.offset.to_bytes(offset_bytes, "little", signed=True)
+        + (grid.offset + offset_bias(offset_bytes)).to_bytes(offset_bytes, "little")
         + (grid.scale & 0xFFFF).to_bytes(2, "little")
         for grid in grids
         if isinstance(grid, Steps)
@@ -270,7 +275,7 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
     for k in range(layout.n_used):
         one = raw[k * size : (k + 1) * size].tobytes()
         scale = int.from_bytes(one[-2:], "little") or 1 << 16
-        offset = int.from_bytes(one[1:-2], "little", signed=True)
+        offset = int.from_bytes(one[1:-2], "little") - offset_bias(layout.offset_bytes)
         grids.append(Steps(int.from_bytes(one[:1], "little", signed=True), offset, scale, layout.code_bits))
     return grids
 

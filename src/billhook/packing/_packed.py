@@ -89,6 +89,11 @@ class Packed:
             return np.stack([1.0 - second, second], axis=1)[:, -self.n_classes :]
         return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
 
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The threshold codes of all splits."""
+        return self._walked.threshold[self._walked.feature >= 0].astype(np.int64)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, which `load` reads; an existing file is replaced only when all is written."""
         save_packed(self, path)
