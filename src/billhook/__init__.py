@@ -8,6 +8,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from billhook.codegen import Target, emit, targets
 from billhook.forest import Forest, ModelFileError
 from billhook.interop import as_forest, to_estimator
 from billhook.packing import Packed, load, pack
@@ -45,7 +46,9 @@ __all__ = [
     "RefinedForestClassifier",
     "RefinedForestRegressor",
     "RefinementReport",
+    "Target",
     "as_forest",
+    "emit",
     "load",
     "merge",
     "pack",
@@ -56,6 +59,7 @@ __all__ = [
     "pruning_order",
     "refine",
     "refinement_report",
+    "targets",
     "to_estimator",
 ]
 

@@ -2,7 +2,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from billhook.cli import _merge, _methods, _prune, _refine
+from billhook.cli import _emit, _merge, _methods, _prune, _refine, _targets
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -10,7 +10,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
     parser.add_argument("--version", action="version", version=f"billhook {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (_prune, _refine, _merge, _methods):
+    for command in (_prune, _refine, _merge, _emit, _methods, _targets):
         command.add_to(commands)
     given = parser.parse_args(arguments)
     if not hasattr(given, "run"):

@@ -43,6 +43,10 @@ class Ranks:
         """Return the codes of thresholds: a value goes left if its code is at most that."""
         return np.searchsorted(self.thresholds, threshold, side="left").astype(np.int64)
 
+    def largest(self, code: Codes) -> NDArray[np.float64]:
+        """Return the largest value with a code, or a smaller one."""
+        return np.append(self.thresholds, np.inf)[code].astype(np.float64)
+
     @property
     def keys(self) -> NDArray[np.uint32]:
         """The thresholds as whole numbers of the same order."""

@@ -94,6 +94,18 @@ class Packed:
         """The threshold codes of all splits."""
         return self._walked.threshold[self._walked.feature >= 0].astype(np.int64)
 
+    def typical_values(self) -> dict[int, NDArray[np.float32]]:
+        """Return, for each feature in use, values on either side of its thresholds."""
+        walked = self._walked
+        found = {}
+        for k, (feature, grid) in enumerate(zip(self._used.tolist(), self._grids, strict=True)):
+            codes = np.unique(walked.threshold[walked.feature == k]).astype(np.int64)
+            ends = grid.largest(codes) if len(codes) else np.zeros(1)
+            with np.errstate(over="ignore"):
+                at = ends.astype(np.float32)
+            found[feature] = np.concatenate([at, np.nextafter(at, np.float32(np.inf))])
+        return found
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, which `load` reads; an existing file is replaced only when all is written."""
         save_packed(self, path)

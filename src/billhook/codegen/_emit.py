@@ -1,0 +1,82 @@
+import errno
+import secrets
+import shutil
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook.codegen._project import project
+from billhook.codegen._targets import target_named
+from billhook.forest import as_rows
+from billhook.packing import Packed, pack
+
+N_TEST_ROWS = 32
+
+
+def emit(
+    model: Any,
+    out: str | PathLike[str],
+    *,
+    target: str = "generic",
+    name: str = "model",
+    X: ArrayLike | None = None,
+    force: bool = False,
+) -> tuple[Path, ...]:
+    """Write a model as C99 to a folder: sources, a self-test, a README and, for Arduino boards, a library.
+
+    Nothing is written unless all of it can be.
+
+    Parameters
+    ----------
+    model : Packed, Forest or fitted estimator
+        What is not packed is packed with the defaults of `pack`.
+    out : path
+        The folder; it may not hold anything yet, unless `force` is given: then files of these names are replaced.
+    target : str
+        One of `targets`.
+    name : str
+        The prefix of all names in C.
+    X : rows, optional
+        Some of them go into the self-test; else rows are made up.
+
+    Returns
+    -------
+    tuple of Path
+        The files written.
+    """
+    board = target_named(target)
+    packed = model if isinstance(model, Packed) else pack(model)
+    rows = _test_rows(packed) if X is None else as_rows(X, packed)[:N_TEST_ROWS]
+    if len(rows) == 0:
+        raise ValueError("X has no rows for the self-test")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(out))
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise FileExistsError(errno.EEXIST, "the folder is not empty; force (--force) replaces files in it", str(out))
+    if not folder.resolve().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder.resolve().parent))
+    files = project(packed, board, name, np.ascontiguousarray(rows, np.float32))
+    temporary = folder.resolve().parent / f".billhook-{secrets.token_hex(8)}"
+    try:
+        for path, text in files.items():
+            (temporary / path).parent.mkdir(parents=True, exist_ok=True)
+            (temporary / path).write_text(text, encoding="utf-8")
+        for path in files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (temporary / path).replace(folder / path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return tuple(folder / path for path in files)
+
+
+def _test_rows(packed: Packed) -> NDArray[np.float32]:
+    """Return rows of values near the thresholds, so that they do not all go one way."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(N_TEST_ROWS, packed.n_features)).astype(np.float32)
+    for feature, values in packed.typical_values().items():
+        rows[:, feature] = rng.choice(values, N_TEST_ROWS)
+    return rows
