@@ -8,7 +8,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from billhook.codegen import Target, emit, targets
+from billhook.codegen import Measurement, MissingToolError, Target, emit, measure, targets
 from billhook.forest import Forest, ModelFileError
 from billhook.interop import as_forest, to_estimator
 from billhook.packing import Packed, load, pack
@@ -36,6 +36,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Forest",
+    "Measurement",
+    "MissingToolError",
     "ModelFileError",
     "Packed",
     "PrunedForestClassifier",
@@ -50,6 +52,7 @@ __all__ = [
     "as_forest",
     "emit",
     "load",
+    "measure",
     "merge",
     "pack",
     "prune",

@@ -1,7 +1,18 @@
-"""Packed models as C."""
+"""Packed models as C, and what they take on a device."""
 
 from billhook.codegen._compact import header, source
 from billhook.codegen._emit import emit
+from billhook.codegen._measure import Measurement, MissingToolError, measure
 from billhook.codegen._targets import Target, target_named, targets
 
-__all__ = ["Target", "emit", "header", "source", "target_named", "targets"]
+__all__ = [
+    "Measurement",
+    "MissingToolError",
+    "Target",
+    "emit",
+    "header",
+    "measure",
+    "source",
+    "target_named",
+    "targets",
+]

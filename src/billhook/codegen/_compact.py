@@ -136,16 +136,9 @@ typedef {node} node;
 /* Return the number at this place in the data, counted in bits; the mask is as wide as the number, up to 16 bits. */
 static uint16_t take(place at, uint16_t mask)
 {{
-    uint8_t skip = (uint8_t)(at & 7), high;
-    uint16_t low;
-    at >>= 3;
-    low = (uint16_t)(READ(at) | (uint16_t)(READ(at + 1) << 8));
-    high = READ(at + 2);
-    for (; skip; skip--) {{
-        low = (uint16_t)(low >> 1 | (uint16_t)(high << 15));
-        high >>= 1;
-    }}
-    return low & mask;
+    place byte = (place)(at >> 3);
+    uint32_t window = (uint32_t)READ(byte + 2) << 16 | (uint16_t)(READ(byte + 1) << 8) | READ(byte);
+    return (uint16_t)(window >> (at & 7)) & mask;
 }}
 
 static uint32_t word(place byte)
@@ -262,38 +255,39 @@ def _walk(packed: Packed) -> str:
     right = f"code > ({code})"
     if layout.missing == "split":
         right = f"code == MISSING ? {bit} : {right}"
-    return f"""static uint8_t shape_of(node split)
+    return f"""/* Count the bits that are 1 among the shapes from one to before another. */
+static node ones(place from, place to)
 {{
-    return (uint8_t)(READ(SHAPES_AT + (place)(split >> 2)) >> (2 * (split & 3)) & 3);
+    node count = 0;
+    while (from < to) {{
+        uint8_t bits = (uint8_t)(READ(SHAPES_AT + (place)(from >> 3)) >> (from & 7));
+        uint8_t here = (uint8_t)(8 - (from & 7));
+        if (here > to - from) {{
+            here = (uint8_t)(to - from);
+            bits = (uint8_t)(bits & ((1u << here) - 1));
+        }}
+        bits = (uint8_t)(bits - (bits >> 1 & 0x55));
+        bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
+        count = (node)(count + (((bits >> 4) + bits) & 15));
+        from = (place)(from + here);
+    }}
+    return count;
 }}
 
-/* Walk down the tree that begins with this split and this leaf; return the leaf. */
-static node walk(const uint16_t *codes, node split, node leaf)
+/* Walk down the tree whose first split and leaf these are; return the leaf. Each shape is counted once at most. */
+static node walk(const uint16_t *codes, node first, node leaf)
 {{
+    place begin = (place)(2 * (place)first), seen = begin;
+    node split = first, found = 0;
     for (;;) {{
         place at = (place)({test});{once}
         uint16_t code = codes[{feature}];
-        uint8_t shape = shape_of(split);
-        if (!({right})) {{
-            if (shape & 1)
-                return leaf;
-            split++;
-        }} else {{
-            split++;
-            leaf++;
-            if (!(shape & 1)) {{
-                /* Count the splits on the left side: each has two sides, and those that are no leaves are to come. */
-                node open = 1;
-                while (open) {{
-                    uint8_t inside = shape_of(split);
-                    open = (node)(open + 1 - (inside & 1) - (inside >> 1));
-                    split++;
-                    leaf++;
-                }}
-            }}
-            if (shape & 2)
-                return leaf;
-        }}
+        place shape = (place)(2 * (place)split + ({right}));
+        found = (node)(found + ones(seen, shape));
+        seen = shape;
+        if (!(READ(SHAPES_AT + (place)(shape >> 3)) >> (shape & 7) & 1))
+            return (node)(leaf + (shape - begin) - found);
+        split = (node)(first + found + 1);
     }}
 }}
 """

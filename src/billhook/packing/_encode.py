@@ -5,15 +5,16 @@ All sections stand one after the other in one string of bytes, each at the begin
     features    the number of each feature in use, unless all are, in order
     grids       how values of a feature become codes: see `_grids`
     trees       how many splits each tree has, and the column it adds to if leaves have one number and rows several
-    shapes      2 bits a split: is the left side a leaf, is the right
+    shapes      2 bits a split: is the left side a split too, is the right
     tests       feature and threshold code of each split (and where missing values go), or the number of such a pair
     pairs       the pairs, if that is shorter
     leaves      the numbers of each leaf, or the number of an entry of the table
     table       different leaves, if that is shorter
     base        32 bits for each column
 
-Splits and leaves stand tree after tree in preorder: the left side of a split follows it, the right side follows that.
-Where the left side ends is not written; to skip it, its shapes are counted.
+Splits and leaves stand tree after tree, level by level. Where the sides of a split are is not written: the k-th bit
+that is 1 among a tree's shapes leads to its split k + 1, the k-th that is 0 to its leaf k, and a walk down the tree
+counts them once from the front.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
 from billhook.packing._grids import Ranks, Steps
-from billhook.packing._order import preorder
+from billhook.packing._order import level_order
 
 Grid = Ranks | Steps
 Bytes = NDArray[np.uint8]
@@ -124,7 +125,7 @@ def encode(
     walked: Forest, used: NDArray[np.int64], grids: list[Grid], n_features: int, leaf_bits: int
 ) -> tuple[Layout, Bytes]:
     """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes."""
-    order = preorder(walked)
+    order = level_order(walked)
     feature = walked.feature[order.inner].astype(np.int64)
     code = walked.threshold[order.inner].astype(np.int64)
     left = walked.missing_left[order.inner]
@@ -153,7 +154,7 @@ def encode(
         "features": pack_bits(used, id_bits),
         "grids": _grid_bytes(grids, count_bits, offset_bytes),
         "trees": pack_bits(trees, tree_bits + column_bits),
-        "shapes": pack_bits(order.left_is_leaf + 2 * order.right_is_leaf.astype(np.int64), 2),
+        "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 1),
         "tests": tests,
         "pairs": pairs[1],
         "leaves": leaves,
@@ -228,9 +229,9 @@ def section(layout: Layout, data: Bytes, name: str) -> Bytes:
 
 
 def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
-    """Return what the bytes say about trees, splits and leaves, in preorder."""
+    """Return what the bytes say about trees, splits and leaves, level by level."""
     trees = unpack_bits(section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
-    shape = unpack_bits(section(layout, data, "shapes"), 2, layout.n_inner)
+    shape = unpack_bits(section(layout, data, "shapes"), 1, 2 * layout.n_inner)
     test = _numbers(layout, data, "tests", "pairs", layout.n_inner, layout.n_pairs, layout.test_bits, 1)[:, 0]
     value = _numbers(
         layout, data, "leaves", "table", layout.n_leaves, layout.n_entries, layout.leaf_bits, layout.n_values
@@ -240,8 +241,7 @@ def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
     return {
         "n_inner": trees & ((1 << layout.tree_bits) - 1),
         "column": trees >> layout.tree_bits,
-        "left_is_leaf": (shape & 1).astype(np.bool_),
-        "right_is_leaf": (shape >> 1).astype(np.bool_),
+        "goes_on": shape.astype(np.bool_).reshape(-1, 2),
         "feature": test & feature_mask,
         "code": test >> layout.feature_bits & code_mask,
         "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),

@@ -1,4 +1,4 @@
-"""The nodes of a forest in the order in which they are packed: each tree from its root, left before right."""
+"""The nodes of a forest in the order in which they are packed: each tree level by level, left before right."""
 
 from typing import NamedTuple
 
@@ -8,51 +8,43 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 
 
-class Preorder(NamedTuple):
+class LevelOrder(NamedTuple):
     """Where the packed nodes stand in the forest.
 
     Attributes
     ----------
     inner, leaf : array
-        Nodes of the forest: splits, and leaves, each in preorder, tree after tree.
-    left_is_leaf, right_is_leaf : array
-        Of each split.
+        Nodes of the forest: splits, and leaves, each level by level, tree after tree.
+    goes_on : array (splits, 2)
+        Whether the left, and the right, side of a split is a split.
     n_inner : array
         Of each tree.
     """
 
     inner: NDArray[np.int64]
     leaf: NDArray[np.int64]
-    left_is_leaf: NDArray[np.bool_]
-    right_is_leaf: NDArray[np.bool_]
+    goes_on: NDArray[np.bool_]
     n_inner: NDArray[np.int64]
 
 
-def preorder(forest: Forest) -> Preorder:
-    """Return the nodes in preorder."""
+def level_order(forest: Forest) -> LevelOrder:
+    """Return the nodes level by level."""
     left, right = forest.left.tolist(), forest.right.tolist()
     inner: list[int] = []
     leaf: list[int] = []
     n_inner = []
     for first in forest.offset[:-1].tolist():
         before = len(inner)
-        waiting = [first]
-        while waiting:
-            node = waiting.pop()
-            if left[node] < 0:
-                leaf.append(node)
-            else:
-                inner.append(node)
-                waiting.append(right[node] + first)
-                waiting.append(left[node] + first)
+        (inner if left[first] >= 0 else leaf).append(first)
+        at = before
+        while at < len(inner):
+            node = inner[at]
+            at += 1
+            for child in (left[node] + first, right[node] + first):
+                (inner if left[child] >= 0 else leaf).append(child)
         n_inner.append(len(inner) - before)
     root = np.repeat(forest.offset[:-1], np.diff(forest.offset))
     splits = np.array(inner, np.int64)
-    is_leaf = forest.feature < 0
-    return Preorder(
-        splits,
-        np.array(leaf, np.int64),
-        is_leaf[forest.left[splits] + root[splits]],
-        is_leaf[forest.right[splits] + root[splits]],
-        np.array(n_inner, np.int64),
-    )
+    is_split = forest.feature >= 0
+    sides = [is_split[child[splits] + root[splits]] for child in (forest.left, forest.right)]
+    return LevelOrder(splits, np.array(leaf, np.int64), np.stack(sides, axis=1), np.array(n_inner, np.int64))

@@ -170,40 +170,38 @@ def codes_of(rows: NDArray[np.float32], used: NDArray[np.int64], grids: list[Gri
 
 
 def _forest_of(layout: Layout, nodes: dict[str, Any]) -> Forest:
-    """Return the forest of nodes in preorder."""
-    is_leaf: list[bool] = []
+    """Return the forest of nodes that stand level by level."""
+    if int(nodes["n_inner"].sum()) != layout.n_inner:
+        raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_inner}")
     left: list[int] = []
     right: list[int] = []
     inner_at: list[int] = []
     leaf_at: list[int] = []
     lengths: list[int] = []
+    goes_on = nodes["goes_on"].tolist()
     i = 0
-    if int(nodes["n_inner"].sum()) != layout.n_inner:
-        raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_inner}")
     for n_inner in nodes["n_inner"].tolist():
-        end, first = i + n_inner, len(is_leaf)
-        waiting = [(n_inner == 0, -1)]  # is it a leaf, and whose right child
-        while waiting:
-            leaf, parent = waiting.pop()
-            node = len(is_leaf) - first
-            if parent >= 0:
-                right[parent + first] = node
-            is_leaf.append(leaf)
-            left.append(-1 if leaf else node + 1)
-            right.append(-1)
-            if leaf:
-                leaf_at.append(len(is_leaf) - 1)
-                continue
-            if i >= end:
+        first, n_found, n_splits = len(left), 1, min(n_inner, 1)
+        splits = [True] if n_inner else [False]  # of the nodes found so far, by number
+        for node in range(2 * n_inner + 1):
+            if node >= len(splits):
                 raise ValueError("the shapes of the splits do not make trees")
-            inner_at.append(len(is_leaf) - 1)
-            waiting.append((bool(nodes["right_is_leaf"][i]), node))
-            waiting.append((bool(nodes["left_is_leaf"][i]), -1))
+            if not splits[node]:
+                leaf_at.append(first + node)
+                left.append(-1)
+                right.append(-1)
+                continue
+            inner_at.append(first + node)
+            left.append(n_found)
+            right.append(n_found + 1)
+            n_found += 2
+            splits += goes_on[i]
             i += 1
-        if i != end:
-            raise ValueError("the shapes of the splits do not make trees")
-        lengths.append(len(is_leaf) - first)
-    n_nodes = len(is_leaf)
+            n_splits += sum(goes_on[i - 1])
+            if n_splits > n_inner:
+                raise ValueError("the shapes of the splits do not make trees")
+        lengths.append(2 * n_inner + 1)
+    n_nodes = len(left)
     feature = np.full(n_nodes, -1, np.int32)
     threshold, missing_left = np.zeros(n_nodes, np.float32), np.zeros(n_nodes, np.bool_)
     value, rank = np.zeros((n_nodes, layout.n_values)), np.full(n_nodes, -1, np.int32)

@@ -1,0 +1,207 @@
+"""Programs that run a model on a device, or in its emulator, and say what came out and what it took."""
+
+MAIN = r"""
+#include "model.h"
+#include "rows.h"
+
+#if defined(__AVR__)
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+#define IN_FLASH PROGMEM
+#define READ_WORD(at) pgm_read_dword(at)
+extern uint8_t __heap_start;
+#define FREE_FROM (&__heap_start)
+static void put(char c)
+{
+    while (!(UCSR0A & _BV(UDRE0)))
+        ;
+    UDR0 = (uint8_t)c;
+}
+static void begin(void) { UCSR0B = _BV(TXEN0); TCCR1B = _BV(CS11); }
+static void end(void) { cli(); sleep_enable(); sleep_cpu(); }
+#define CLOCK() TCNT1
+#define CLOCK_START() (TCNT1 = 0, TIFR1 = _BV(TOV1))
+#define CLOCK_RAN_OVER() (TIFR1 & _BV(TOV1))
+#elif defined(__ARM_ARCH) && !defined(__linux__)
+#define IN_FLASH
+#define READ_WORD(at) (*(at))
+extern uint8_t _heap_start;
+#define FREE_FROM (&_heap_start)
+static void ask(int what, const void *about)
+{
+    register int r0 __asm__("r0") = what;
+    register const void *r1 __asm__("r1") = about;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+}
+static void put(char c) { ask(3, &c); }
+static void begin(void) {}
+static void end(void) { ask(0x18, (const void *)0x20026); }
+#else
+#include <stdio.h>
+#define IN_FLASH
+#define READ_WORD(at) (*(at))
+static void put(char c) { putchar(c); }
+static void begin(void) {}
+static void end(void) {}
+#endif
+
+#ifndef CLOCK
+#define CLOCK() 0
+#define CLOCK_START()
+#define CLOCK_RAN_OVER() 0
+#endif
+
+static const uint32_t rows[N_ROWS][MODEL_N_FEATURES] IN_FLASH = ROWS;
+
+static void hex(uint32_t number)
+{
+    int8_t k;
+    for (k = 28; k >= 0; k = (int8_t)(k - 4))
+        put("0123456789abcdef"[number >> k & 15]);
+}
+
+#ifdef FREE_FROM
+#define PAINT 0xC5
+static uint8_t *top;
+static void paint(void)
+{
+    uint8_t here, *at;
+    top = &here;
+    for (at = FREE_FROM; at < top - 64; at++)
+        *(volatile uint8_t *)at = PAINT;
+}
+static uint32_t used(void)
+{
+    uint8_t *at = FREE_FROM;
+    while (at < top && *(volatile uint8_t *)at == PAINT)
+        at++;
+    return (uint32_t)(top - at);
+}
+#endif
+
+int main(void)
+{
+    uint16_t row, k;
+    static union { float number; uint32_t bits; } x[MODEL_N_FEATURES];
+    static int32_t scores[MODEL_N_SCORES];
+    begin();
+#ifdef FREE_FROM
+    paint();
+#endif
+    for (row = 0; row < N_ROWS; row++) {
+        uint16_t clock = 0;
+        for (k = 0; k < MODEL_N_FEATURES; k++)
+            x[k].bits = READ_WORD(&rows[row][k]);
+        for (k = 0; k < REPEAT; k++) {
+            CLOCK_START();
+            model_scores(&x[0].number, scores);
+            clock = CLOCK_RAN_OVER() ? 0xFFFF : CLOCK();
+        }
+        put('S');
+        hex(clock);
+        for (k = 0; k < MODEL_N_SCORES; k++)
+            hex((uint32_t)scores[k]);
+        put('\n');
+    }
+#ifdef FREE_FROM
+    put('T');
+    hex(used());
+    put('\n');
+#endif
+    end();
+    return 0;
+}
+"""
+
+# The same interface with nothing behind it: what a program takes without the model.
+EMPTY_MODEL = r"""
+#include "model.h"
+
+void model_scores(const float *x, int32_t *scores)
+{
+    int k;
+    for (k = 0; k < MODEL_N_SCORES; k++)
+        scores[k] = (int32_t)x[k % MODEL_N_FEATURES];
+}
+"""
+
+CORTEX_START = r"""
+#include <stdint.h>
+
+extern uint32_t _data_start, _data_end, _data_load, _bss_start, _bss_end, _stack_top;
+int main(void);
+
+void start(void)
+{
+    uint32_t *from = &_data_load, *to;
+    for (to = &_data_start; to < &_data_end;)
+        *to++ = *from++;
+    for (to = &_bss_start; to < &_bss_end;)
+        *to++ = 0;
+#if defined(__ARM_FP)
+    *(volatile uint32_t *)0xE000ED88 |= 0xF << 20; /* the floating-point unit is off after a reset */
+    __asm__ volatile("dsb\n\tisb");
+#endif
+    main();
+    for (;;)
+        ;
+}
+
+__attribute__((section(".vectors"), used)) static void *const vectors[] = {&_stack_top, (void *)start};
+"""
+
+CORTEX_LINK = """
+MEMORY { flash (rx) : ORIGIN = 0, LENGTH = 4M  ram (rwx) : ORIGIN = 0x20000000, LENGTH = 4M }
+SECTIONS
+{
+    .text : { KEEP(*(.vectors)) *(.text*) *(.rodata*) . = ALIGN(4); } > flash
+    .ARM.exidx : { *(.ARM.exidx*) } > flash
+    _data_load = LOADADDR(.data);
+    .data : { _data_start = .; *(.data*) . = ALIGN(4); _data_end = .; } > ram AT > flash
+    .bss : { _bss_start = .; *(.bss*) *(COMMON) . = ALIGN(4); _bss_end = .; } > ram
+    _heap_start = .;
+    _stack_top = 0x20008000;
+}
+"""
+
+# Counts instructions in QEMU; the declarations are those of its plugin interface, version 1.
+COUNTER = r"""
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef uint64_t id;
+struct qemu_plugin_tb;
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
+void qemu_plugin_register_vcpu_tb_trans_cb(id, void (*)(id, struct qemu_plugin_tb *));
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *, int, void *, uint64_t);
+void qemu_plugin_register_atexit_cb(id, void (*)(id, void *), void *);
+
+__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+static uint64_t count;
+
+static void translated(id self, struct qemu_plugin_tb *block)
+{
+    (void)self;
+    qemu_plugin_register_vcpu_tb_exec_inline(block, 0, &count, qemu_plugin_tb_n_insns(block));
+}
+
+static void at_exit(id self, void *nothing)
+{
+    (void)self;
+    (void)nothing;
+    fprintf(stderr, "instructions %llu\n", (unsigned long long)count);
+}
+
+__attribute__((visibility("default"))) int qemu_plugin_install(id self, const void *info, int argc, char **argv)
+{
+    (void)info;
+    (void)argc;
+    (void)argv;
+    qemu_plugin_register_vcpu_tb_trans_cb(self, translated);
+    qemu_plugin_register_atexit_cb(self, at_exit, NULL);
+    return 0;
+}
+"""

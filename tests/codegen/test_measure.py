@@ -1,0 +1,81 @@
+import shutil
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+
+import billhook as bh
+from billhook.codegen._measure import TOOLCHAINS
+
+X3, y3 = load_iris(return_X_y=True)
+X2, y2 = load_breast_cancer(return_X_y=True)
+X_n, y_n = load_diabetes(return_X_y=True)
+TARGETS = ["arduino-uno", "arduino-mega", "cortex-m0", "stm32f2", "cortex-m4", "raspberry-pi-zero", "linux-x86_64"]
+
+
+def need(target):
+    tools = TOOLCHAINS[next(t.family for t in bh.targets() if t.name == target)]
+    for program in (tools.compiler, *tools.emulator[:1]):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: make toolchains")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("X", "y", "model", "threshold_bits"),
+    [
+        (X3, y3, RandomForestClassifier(5, max_leaf_nodes=9, random_state=0), 8),
+        (X2, y2, HistGradientBoostingClassifier(max_iter=6, random_state=0), "exact"),
+        (X_n, y_n, RandomForestRegressor(4, max_leaf_nodes=20, random_state=0), 12),
+    ],
+    ids=["three classes", "boosted", "numbers"],
+)
+def test_devices_answer_as_python_does(target, X, y, model, threshold_bits):
+    need(target)
+    packed = bh.pack(model.fit(X, y), threshold_bits=threshold_bits)
+    rows = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    found = bh.measure(packed, rows, target=target, max_rows=25)
+    assert found.agreement == 1.0
+    assert found.data == packed.nbytes
+    assert packed.nbytes < found.flash < packed.nbytes + 1500
+    assert found.ram == 0
+    assert found.fits in (True, None)
+    if target.startswith("arduino"):
+        assert found.microseconds == pytest.approx(found.cycles / 16)
+        assert 0 < found.stack < 400
+    elif target != "linux-x86_64":
+        assert found.instructions > 100
+
+
+def test_more_data_than_an_uno_has_flash():
+    need("cortex-m4")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 6))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=4000)
+    packed = bh.pack(
+        RandomForestRegressor(8, max_leaf_nodes=1500, random_state=0).fit(X, y), threshold_bits=16, leaf_bits=16
+    )
+    assert packed.nbytes > 32_256
+    assert bh.measure(packed, X, target="cortex-m4", max_rows=3).agreement == 1.0
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(
+        bh.MissingToolError, match="avr-gcc is not installed; on Debian: apt-get install gcc-avr avr-libc"
+    ):
+        bh.measure(RandomForestClassifier(2).fit(X3, y3), X3, target="arduino-uno")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "z80"}, "no target 'z80'"),
+        ({"X": X3[:0]}, "no rows to run"),
+        ({"X": X3[:, :2]}, "X has 2 features"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        bh.measure(RandomForestClassifier(2).fit(X3, y3), **{"X": X3, **options})
