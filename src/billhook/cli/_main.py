@@ -2,15 +2,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from billhook.cli import _emit, _merge, _methods, _prune, _refine, _targets
+from billhook.cli import _emit, _measure, _merge, _methods, _prune, _refine, _targets
+from billhook.codegen import MissingToolError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, or 2 after saying what is wrong."""
+    """Run a command; return 0, or after saying what is wrong 2, or 3 if a tool has to be installed."""
     parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
     parser.add_argument("--version", action="version", version=f"billhook {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (_prune, _refine, _merge, _emit, _methods, _targets):
+    for command in (_prune, _refine, _merge, _emit, _measure, _methods, _targets):
         command.add_to(commands)
     given = parser.parse_args(arguments)
     if not hasattr(given, "run"):
@@ -18,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         given.run(given)
+    except MissingToolError as error:
+        print(f"billhook: {error}", file=sys.stderr)
+        return 3
     except (OSError, ValueError, TypeError, ImportError) as error:
         print(f"billhook: {error}", file=sys.stderr)
         return 2

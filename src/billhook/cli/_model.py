@@ -42,7 +42,7 @@ def read(given: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArra
 def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Return the rows of a table for this forest, and their labels as it knows them."""
     table = read_table(path, label)
-    return _features(table, forest), labels_like(table.y, forest.classes)
+    return features_of(table, forest), labels_like(table.y, forest.classes)
 
 
 def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:
@@ -56,7 +56,7 @@ def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:
         print(f"{name:18}{old:>14}{new:>14}   on the {len(y):,} rows of {path}")
 
 
-def _features(table: Table, forest: Forest | Packed) -> NDArray[np.float32]:
+def features_of(table: Table, forest: Forest | Packed) -> NDArray[np.float32]:
     """Return the columns the forest was trained on, by name where it knows names."""
     if forest.feature_names is None:
         return table.X

@@ -1,5 +1,5 @@
 """Reading tables."""
 
-from billhook.datasets._table import Table, labels_like, read_table
+from billhook.datasets._table import Table, labels_like, read_features, read_table
 
-__all__ = ["Table", "labels_like", "read_table"]
+__all__ = ["Table", "labels_like", "read_features", "read_table"]

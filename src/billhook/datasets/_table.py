@@ -1,5 +1,6 @@
 import csv
 from collections import Counter
+from contextlib import suppress
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -26,7 +27,7 @@ def read_table(path: str | PathLike[str], label: str) -> Table:
     `labels_like`.
     """
     path = Path(path)
-    columns = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    columns = _read_columns(path)
     if label not in columns:
         near = get_close_matches(label, columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(columns)}"
@@ -36,6 +37,22 @@ def read_table(path: str | PathLike[str], label: str) -> Table:
         raise ValueError(f"{path} has no column beside {label!r}")
     features = [_as_numbers(columns[name], name, path) for name in names]
     return Table(names, np.stack(features, axis=1), _as_labels(columns[label], label, path))
+
+
+def read_features(path: str | PathLike[str]) -> Table:
+    """Read the columns of a file that are numbers, and nothing as labels; other columns are left out."""
+    path = Path(path)
+    features: dict[str, NDArray[np.float32]] = {}
+    for name, cells in _read_columns(path).items():
+        with suppress(ValueError):
+            features[name] = _as_numbers(cells, name, path)
+    if not features:
+        raise ValueError(f"{path} has no column of numbers")
+    return Table(tuple(features), np.stack(list(features.values()), axis=1), np.zeros(0))
+
+
+def _read_columns(path: Path) -> dict[str, list[Any]]:
+    return _read_parquet(path) if path.suffix == ".parquet" else dict(_read_csv(path))
 
 
 def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """One flat, frozen set of arrays for any tree ensemble."""
 
 from billhook.forest._container import Contents, ModelFileError, read_container, write_container
-from billhook.forest._forest import Forest
+from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json, load
 from billhook.forest._rows import as_rows, round_down
@@ -23,5 +23,6 @@ __all__ = [
     "load",
     "read_container",
     "round_down",
+    "same",
     "write_container",
 ]

@@ -223,7 +223,7 @@ class Forest:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Forest):
             return NotImplemented
-        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # as for any container of arrays
 
@@ -254,7 +254,8 @@ class Forest:
         Forest.__init__(self, **state)
 
 
-def _same(a: object, b: object) -> bool:
+def same(a: object, b: object) -> bool:
+    """Return whether two fields of a model are of the same type and the same."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b)
     return type(a) is type(b) and a == b

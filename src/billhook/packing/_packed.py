@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
-from billhook.forest import Forest, as_rows
+from billhook.forest import Forest, as_rows, same
 from billhook.packing._encode import Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
 from billhook.packing._grids import MISSING
@@ -148,7 +148,7 @@ class Packed:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Packed):
             return NotImplemented
-        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # as for any container of arrays
 
@@ -230,9 +230,3 @@ def _forest_of(layout: Layout, nodes: dict[str, Any]) -> Forest:
         n_features=max(layout.n_used, 1),
         classes=None if layout.n_columns == 1 else np.arange(layout.n_columns),
     )
-
-
-def _same(a: object, b: object) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b)
-    return type(a) is type(b) and a == b
