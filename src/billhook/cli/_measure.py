@@ -4,7 +4,7 @@ from typing import Any
 
 from billhook.cli._model import features_of
 from billhook.codegen import Measurement, MissingToolError, measure, targets
-from billhook.datasets import read_features
+from billhook.datasets import read_features, read_table
 from billhook.packing import Packed, load, pack
 
 
@@ -18,6 +18,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", help="a model file: packed, or a forest, which is packed")
     parser.add_argument("table", metavar="TABLE", help="rows to run: CSV or Parquet; other columns do not matter")
     parser.add_argument("--target", required=True, help="see `billhook targets`; or all")
+    parser.add_argument("--label", metavar="COLUMN", help="a column of numbers to leave out")
     parser.add_argument("--rows", type=int, default=50, metavar="N", help="most rows in an emulator")
     parser.set_defaults(run=run)
 
@@ -26,7 +27,8 @@ def run(given: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each device."""
     model = load(given.model)
     packed = model if isinstance(model, Packed) else pack(model)
-    X = features_of(read_features(given.table), packed)
+    table = read_features(given.table) if given.label is None else read_table(given.table, given.label)
+    X = features_of(table, packed)
     names = [target.name for target in targets()] if given.target == "all" else [given.target]
     print(f"{given.model}: {packed!r}", file=sys.stderr)
     found = []
