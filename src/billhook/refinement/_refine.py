@@ -17,7 +17,7 @@ from billhook.refinement._run import Outcome, Run
 from billhook.refinement._settings import Settings
 
 # Judged by rows that the splits were chosen by, a gain counts only if it lowers the error to this share or less.
-CLEAR_GAIN = 0.95
+CLEAR_GAIN = 0.92
 
 
 @dataclass(frozen=True)
