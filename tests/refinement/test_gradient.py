@@ -1,5 +1,8 @@
+from collections import Counter
+
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
@@ -11,6 +14,7 @@ from sklearn.ensemble import (
 
 import billhook as bh
 import naive
+from billhook.kernels import shuffle
 
 IRIS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_iris, load_breast_cancer, load_diabetes))
 ALL = {"solver": "sgd", "validation_fraction": None, "random_state": 3}
@@ -19,9 +23,20 @@ ALL = {"solver": "sgd", "validation_fraction": None, "random_state": 3}
 def batches(n_rows, epochs, size):
     """Draw the batches that refine draws with random_state=3."""
     rng = np.random.default_rng(np.random.RandomState(3).randint(2**31))
+    order = np.arange(n_rows, dtype=np.uint32)
     for _ in range(epochs):
-        order = rng.permutation(n_rows)
-        yield from (order[start : start + size] for start in range(0, n_rows, size))
+        shuffle(order, int(rng.integers(2**62)))
+        yield from (order[start : start + size].copy() for start in range(0, n_rows, size))
+
+
+def test_every_order_comes_as_often():
+    counts = Counter()
+    for seed in range(6000):
+        order = np.arange(3, dtype=np.uint32)
+        shuffle(order, seed)
+        counts[tuple(order.tolist())] += 1
+    assert len(counts) == 6
+    assert chisquare(list(counts.values())).pvalue > 0.001
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from billhook.kernels._ensemble import (
 from billhook.kernels._growth import rank_best_first
 from billhook.kernels._layout import lay_out
 from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
-from billhook.kernels._steps import go_through
+from billhook.kernels._steps import go_through, shuffle
 from billhook.kernels._swap import improve_by_swaps
 from billhook.kernels._values import average_upwards
 from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
@@ -33,6 +33,7 @@ __all__ = [
     "leaf_ids_of_few",
     "leaf_ids_plainly",
     "rank_best_first",
+    "shuffle",
     "sum_by_leaf_and_class",
     "sum_of_products",
     "sum_values",

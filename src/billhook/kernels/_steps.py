@@ -9,6 +9,19 @@ SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON = range(6)
 
 
 @compiled
+def shuffle(order: NDArray[np.uint32], seed: int) -> None:
+    """Put the numbers into a random order, in place: Fisher and Yates with the generator splitmix64."""
+    state = np.uint64(seed)
+    for i in range(order.size - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        z = state
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        j = ((z >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32)
+        order[i], order[j] = order[j], order[i]
+
+
+@compiled
 def loss_and_slope(loss: int, score: float, target: float, width: float) -> tuple[float, float]:
     """Return a row's loss, half of it for the squares, and minus its slope by the score."""
     if loss == SQUARED:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.kernels import go_through
+from billhook.kernels import go_through, shuffle
 from billhook.refinement._descent import Pass
 from billhook.refinement._losses import Loss, as_state, row_losses
 from billhook.refinement._problem import Problem
@@ -68,13 +68,15 @@ class GradientDescent:
         score = problem.scores(self.leaf.T, self.rows, self.value)
         at_first = row_losses(self.loss, as_state(self.loss, score), self.target[self.rows], self.width)
         yield Pass(float(self.weight[self.rows] @ at_first) / total, self.value, None)
+        order = self.rows.copy()
         while True:
+            shuffle(order, int(self.random.integers(2**62)))
             loss, n_steps = go_through(
                 self.leaf,
                 problem.first,
                 problem.column,
                 base,
-                self.rows[self.random.permutation(self.rows.size)],
+                order,
                 one,
                 many,
                 self.weight,

@@ -84,7 +84,10 @@ class Problem:
         for tree, ids in enumerate(by_tree):
             column = int(self.column[tree])
             at = self.first[tree].astype(np.int64) + ids[rows]
-            score[:, column : column + value.shape[1]] += tree_weight[tree] * value[at]
+            if value.shape[1] == 1:
+                score[:, column] += tree_weight[tree] * value[:, 0].take(at)
+            else:
+                score[:, column : column + value.shape[1]] += tree_weight[tree] * value[at]
         return score
 
     def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
