@@ -113,3 +113,10 @@ def test_merge_wants_either_leaves_or_a_size(arguments, capsys):
         main(arguments)
     assert stopped.value.code == 2
     assert "--leaves" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_arguments_are_not_guessed(capsys):
+    with pytest.raises(SystemExit):
+        main([*REFINE, "--los", "mse"])
+    assert "unrecognized arguments: --los" in capsys.readouterr().err

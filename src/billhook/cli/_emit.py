@@ -14,6 +14,7 @@ def add_to(commands: Any) -> None:
     """Add `billhook emit`."""
     parser = commands.add_parser(
         "emit",
+        allow_abbrev=False,
         help="write a model as C",
         description="Pack a saved forest into few bytes, and write it as a C project that tests itself.",
     )

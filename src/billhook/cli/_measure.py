@@ -12,6 +12,7 @@ def add_to(commands: Any) -> None:
     """Add `billhook measure`."""
     parser = commands.add_parser(
         "measure",
+        allow_abbrev=False,
         help="compile a model for a device and run it in its emulator",
         description="Compile a model for a device, run rows of a table in its emulator, and print what that took.",
     )

@@ -15,6 +15,7 @@ def add_to(commands: Any) -> None:
     """Add `billhook merge`."""
     parser = commands.add_parser(
         "merge",
+        allow_abbrev=False,
         help="shrink a forest to a size, split by split",
         description="Merge the sibling leaves of a saved forest that tell least, over all trees together, and refine "
         "the others, until the forest fits.",

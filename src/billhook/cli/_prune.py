@@ -12,6 +12,7 @@ def add_to(commands: Any) -> None:
     """Add `billhook prune`."""
     parser = commands.add_parser(
         "prune",
+        allow_abbrev=False,
         help="keep the best trees of a forest",
         description="Keep the trees of a saved forest that a pruning method chooses on the rows of a table.",
     )

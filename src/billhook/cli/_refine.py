@@ -15,6 +15,7 @@ def add_to(commands: Any) -> None:
     """Add `billhook refine`."""
     parser = commands.add_parser(
         "refine",
+        allow_abbrev=False,
         help="learn the leaf values of a forest again, together",
         description="Learn the leaf values of a saved forest again so that their sum fits the labels of a table. "
         "The size stays. Without a gain on the validation rows, the forest is written as it was.",
@@ -85,5 +86,6 @@ def run(given: argparse.Namespace) -> None:
         print("The rows look like those the forest was grown on, which flatter it: only strong l2 were tried.")
         print("Other rows to judge by (--validation) may allow for more.")
     strength = f", l2 {report.l2:g}" if given.solver == "bcd" else ""
-    how = f"{report.loss}, {given.solver}, {report.n_passes} passes{strength}, {seconds:.1f} s"
+    passes = "1 pass" if report.n_passes == 1 else f"{report.n_passes} passes"
+    how = f"{report.loss}, {given.solver}, {passes}{strength}, {seconds:.1f} s"
     print(f"Wrote {given.out} ({how}).")
