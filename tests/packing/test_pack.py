@@ -225,8 +225,7 @@ def test_numbers_and_counts_are_rounded_with_rows():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"X": X3}, "needs both X and y"),
-        ({"y": y3}, "needs both X and y"),
+        ({"y": y3}, "needs X, not y alone"),
         ({"X": X3[:9], "y": y3}, "X has 9 rows and y 150 labels"),
         ({"X": X3, "y": y3 + 7}, "labels that the forest does not know"),
         ({"X": X3, "y": y3, "loss": "huber"}, "loss must be one of mse, cross_entropy, squared_hinge"),
@@ -237,3 +236,19 @@ def test_rows_to_round_with_are_checked(options, message):
     rf = RandomForestClassifier(2, random_state=0).fit(X3, y3)
     with pytest.raises(ValueError, match=message):
         bh.pack(rf, **options)
+
+
+def test_steps_are_fitted_to_values_that_are_multiples_of_something():
+    rng = np.random.default_rng(0)
+    X = (4300 + 0.5128205 * rng.integers(-200, 200, size=(2000, 4))).astype(np.float32)
+    y = (np.sin(X[:, 0] / 9) + X[:, 1] / 50 + rng.normal(size=2000) > 86).astype(int)
+    forest = bh.as_forest(RandomForestClassifier(8, max_leaf_nodes=60, random_state=0).fit(X, y))
+
+    def same(packed):
+        return np.mean(packed.scores(X)[:, 0] == exact.scores(X)[:, 0])
+
+    exact = bh.pack(forest, threshold_bits="exact", leaf_bits=16)
+    plain, fitted = (bh.pack(forest, threshold_bits=9, leaf_bits=16, **rows) for rows in ({}, {"X": X}))
+    assert same(fitted) > same(plain)
+    assert same(fitted) > 0.99
+    assert fitted.nbytes <= plain.nbytes + 8

@@ -193,7 +193,7 @@ static uint16_t code_of(float x, uint32_t first, uint16_t n)
     answer = f"fine < {most}u ? fine : {most}u" if is_cut else "fine"
     return f"""#define MISSING {missing}
 
-/* floor((ceil(x 2^power) - offset) scale / 2^16), in whole numbers. */
+/* floor((ceil(x 2^power) - offset) scale / 2^{31 - layout.code_bits}), in whole numbers; no scale is 0. */
 static uint16_t code_of(float x, {_count(layout.n_used)} feature)
 {{
     uint32_t bits = bits_of(x);
@@ -220,7 +220,7 @@ static uint16_t code_of(float x, {_count(layout.n_used)} feature)
     fine = fixed > 65535L ? 0xFFFFu : (uint16_t)fixed;
     scale = take((place)(8 * at + {8 * (size - 2)}), 0xFFFF);
     if (scale)
-        fine = (uint16_t)((uint32_t)fine * scale >> 16);
+        fine = (uint16_t)((uint32_t)fine * scale >> {31 - layout.code_bits});
     return {answer};
 }}
 """

@@ -216,7 +216,7 @@ def _grid_bytes(grids: list[Grid], count_bits: int, offset_bytes: int) -> Bytes:
     raw = b"".join(
         grid.power.to_bytes(1, "little", signed=True)
         + (grid.offset + offset_bias(offset_bytes)).to_bytes(offset_bytes, "little")
-        + (grid.scale & 0xFFFF).to_bytes(2, "little")
+        + grid.scale.to_bytes(2, "little")
         for grid in grids
         if isinstance(grid, Steps)
     )
@@ -274,7 +274,7 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
     grids: list[Grid] = []
     for k in range(layout.n_used):
         one = raw[k * size : (k + 1) * size].tobytes()
-        scale = int.from_bytes(one[-2:], "little") or 1 << 16
+        scale = int.from_bytes(one[-2:], "little")
         offset = int.from_bytes(one[1:-2], "little") - offset_bias(layout.offset_bytes)
         grids.append(Steps(int.from_bytes(one[:1], "little", signed=True), offset, scale, layout.code_bits))
     return grids

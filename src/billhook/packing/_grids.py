@@ -6,11 +6,11 @@ A row goes left at a split where the code of its value is at most the code of th
 table of them.
 
 *Steps* take no table, and are exact for thresholds that are multiples of a power of two, such as those between whole
-numbers. The code is floor((ceil(x 2^p) - offset) scale / 2^16), in whole numbers all the way: nothing in it depends
-on how a device rounds.
+numbers. The code is floor((ceil(x 2^p) - offset) scale / 2^(31 - bits)), or without the scale if that is 0, in whole
+numbers all the way: nothing in it depends on how a device rounds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ MISSING = -1
 FINE_BITS = 16
 N_FINE = 1 << FINE_BITS
 LARGEST_BITS = 27
+N_LENGTHS = 65
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,19 @@ class Steps:
         """How many codes a value can have; the highest 16-bit number is left for missing values."""
         return min(1 << self.bits, N_FINE - 1)
 
+    @property
+    def shift(self) -> int:
+        """By how many bits a product with the scale is too large."""
+        return 31 - self.bits
+
     def codes(self, x: NDArray[np.float32]) -> Codes:
         """Return the codes of values."""
         with np.errstate(invalid="ignore", over="ignore"):
             fixed = np.ceil(np.ldexp(x.astype(np.float64), self.power))
         fixed = np.clip(np.nan_to_num(fixed, nan=0.0), -(2.0**31), 2.0**31 - 1).astype(np.int64)
         fine = np.clip(fixed - self.offset, 0, N_FINE - 1)
-        code = np.minimum((fine * self.scale) >> FINE_BITS, self.n_codes - 1)
-        return np.where(np.isnan(x), MISSING, code)
+        code = (fine * self.scale) >> self.shift if self.scale else fine
+        return np.where(np.isnan(x), MISSING, np.minimum(code, self.n_codes - 1))
 
     def threshold_codes(self, threshold: NDArray[np.float32]) -> Codes:
         """Return the codes whose largest value is nearest to the thresholds; for infinity that of all values."""
@@ -85,7 +91,7 @@ class Steps:
 
     def largest(self, code: Codes) -> NDArray[np.float64]:
         """Return the largest value with a code, or a smaller one."""
-        fine = -((-(code + 1) << FINE_BITS) // self.scale) - 1
+        fine = -((-(code + 1) << self.shift) // self.scale) - 1 if self.scale else code
         return np.ldexp((fine + self.offset).astype(np.float64), -self.power)
 
 
@@ -99,7 +105,38 @@ def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
     power = min(power, int(np.floor(LARGEST_BITS - np.log2(max(abs(low), abs(high), 2.0**-90)))))
     offset = int(np.ceil(np.ldexp(low, power))) - 1
     n_fine = int(np.ceil(np.ldexp(high, power))) - offset + 2
-    return Steps(power, offset, min((((1 << bits) - 1) << FINE_BITS) // n_fine, N_FINE), bits)
+    scale = 0 if n_fine < 1 << bits else min((((1 << bits) - 1) << (31 - bits)) // n_fine, N_FINE - 1)
+    return Steps(power, offset, scale, bits)
+
+
+def fitted_steps(threshold: NDArray[np.float32], bits: int, x: NDArray[np.float32]) -> Steps:
+    """Return even steps of the length, at most twice the shortest, by which the fewest values go another way.
+
+    Measured values often are multiples of something: steps of about that length find all gaps between them.
+    """
+    first = even_steps(threshold, bits)
+    if first.scale == 0:
+        return first
+    values = np.sort(x[np.isfinite(x)])
+    below = np.searchsorted(values, threshold, side="right")
+
+    def wrong(steps: Steps) -> float:
+        ends = steps.largest(steps.threshold_codes(threshold))
+        return float(np.abs(np.searchsorted(values, ends, side="right") - below).sum())
+
+    best = min((replace(first, scale=scale) for scale in _between(first.scale / 2, first.scale)), key=wrong)
+    # Nearby lengths, and beginnings within a step.
+    near = first.scale / N_LENGTHS
+    scales = _between(max(best.scale - near, 1), min(best.scale + near, first.scale))
+    length = (1 << best.shift) // best.scale
+    shifts = sorted({length * k // 4 for k in range(4)})
+    tried = (replace(best, scale=scale, offset=best.offset - shift) for scale in scales for shift in shifts)
+    return min((best, *tried), key=wrong)
+
+
+def _between(low: float, high: float) -> list[int]:
+    """Return whole numbers from one to another, the highest first."""
+    return sorted({max(round(number), 1) for number in np.linspace(low, high, N_LENGTHS)}, reverse=True)
 
 
 def exact_steps(threshold: NDArray[np.float32]) -> Steps | None:
@@ -113,7 +150,7 @@ def exact_steps(threshold: NDArray[np.float32]) -> Steps | None:
             offset = int(np.ldexp(low, power)) - 1
             n_fine = int(np.ldexp(high, power)) - offset + 2
             fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 1 << LARGEST_BITS
-            return Steps(power, offset, N_FINE, max(n_fine - 1, 1).bit_length()) if fits else None
+            return Steps(power, offset, 0, max(n_fine - 1, 1).bit_length()) if fits else None
     return None
 
 
