@@ -56,9 +56,11 @@ def test_every_classifier_learns_its_rows_better_and_keeps_its_structure(name, c
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_every_regressor_learns_its_rows_better(name):
     forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
-    refined = bh.refine(forest, X_n, y_n, l2=0.1, **ALL)
-    before, after = (np.mean((f.predict(X_n) - y_n) ** 2) for f in (forest, refined))
-    assert after < before or before < 1e-3 * np.var(y_n) or name in ("one tree", "one extra tree")
+    report = bh.refinement_report(forest, X_n, y_n, l2=0.1, **ALL)
+    assert report.objective[-1] <= report.objective[0]
+    before, after = (np.mean((f.predict(X_n) - y_n) ** 2) for f in (forest, report.forest))
+    # A single tree for squares has the means of its leaves, and nothing to gain.
+    assert after < before if name not in ("one tree", "one extra tree") else after == pytest.approx(before)
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name != "ada boost"])

@@ -1,8 +1,9 @@
 """The devices that a model can be written for."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
+
+from billhook.forest import look_up
 
 Family = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "armv6", "x86_64"]
 
@@ -65,8 +66,4 @@ def targets() -> tuple[Target, ...]:
 
 def target_named(name: str) -> Target:
     """Return the target of this name."""
-    if name in TARGETS:
-        return TARGETS[name]
-    near = get_close_matches(str(name), TARGETS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(TARGETS)}"
-    raise ValueError(f"there is no target {name!r}; {hint}")
+    return look_up(name, TARGETS, "there is no target")

@@ -1,13 +1,14 @@
 import csv
 from collections import Counter
 from contextlib import suppress
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from billhook.forest import look_up
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 
@@ -28,15 +29,12 @@ def read_table(path: str | PathLike[str], label: str) -> Table:
     """
     path = Path(path)
     columns = _read_columns(path)
-    if label not in columns:
-        near = get_close_matches(label, columns, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(columns)}"
-        raise ValueError(f"{path} has no column {label!r}; {hint}")
+    labels = look_up(label, columns, f"{path} has no column", "its columns are")
     names = tuple(name for name in columns if name != label)
     if not names:
         raise ValueError(f"{path} has no column beside {label!r}")
     features = [_as_numbers(columns[name], name, path) for name in names]
-    return Table(names, np.stack(features, axis=1), _as_labels(columns[label], label, path))
+    return Table(names, np.stack(features, axis=1), _as_labels(labels, label, path))
 
 
 def read_features(path: str | PathLike[str]) -> Table:

@@ -4,9 +4,10 @@ from billhook.forest._container import Contents, ModelFileError, read_container,
 from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json, load
+from billhook.forest._look_up import look_up
 from billhook.forest._rows import as_rows, round_down
 from billhook.forest._save import labels_to_json
-from billhook.forest._truncate import as_int, cut_back
+from billhook.forest._truncate import as_int, constant_trees, cut_back, drop, without_constants
 
 __all__ = [
     "Contents",
@@ -16,13 +17,17 @@ __all__ = [
     "as_rows",
     "as_targets",
     "as_weights",
+    "constant_trees",
     "cut_back",
+    "drop",
     "forest_from",
     "labels_from_json",
     "labels_to_json",
     "load",
+    "look_up",
     "read_container",
     "round_down",
     "same",
+    "without_constants",
     "write_container",
 ]

@@ -81,6 +81,40 @@ def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -
     )
 
 
+def drop(forest: AnyForest, gone: NDArray[np.bool_]) -> AnyForest:
+    """Return the forest without the trees marked, which add nothing to the scores; the others add what they did."""
+    kept = np.flatnonzero(~gone)
+    if kept.size == forest.tree_weight.size:
+        return forest
+    fewer = select(forest, kept)
+    # An average has new weights: the values make up for that.
+    scale = np.ones(kept.size)
+    np.divide(forest.tree_weight[kept], fewer.tree_weight, where=fewer.tree_weight != 0.0, out=scale)
+    return fewer if (scale == 1.0).all() else fewer.with_values(_per_node(fewer, scale) * fewer.value)
+
+
+def constant_trees(forest: "Forest") -> NDArray[np.bool_]:
+    """Return which trees are a single leaf and can be left out: all such but one, if there are no others."""
+    single: NDArray[np.bool_] = np.diff(forest.offset) == 1
+    if single.all():
+        single[0] = False
+    return single
+
+
+def without_constants(forest: AnyForest) -> AnyForest:
+    """Return the forest with its `constant_trees` in the base scores instead."""
+    single = constant_trees(forest)
+    base = forest.base.copy()
+    for tree in np.flatnonzero(single):
+        value = forest.value[forest.offset[tree]]
+        base[forest.tree_column[tree] :][: value.size] += forest.tree_weight[tree] * value
+    return drop(replace(forest, base=base), single) if single.any() else forest
+
+
+def _per_node(forest: "Forest", of_tree: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.repeat(of_tree, np.diff(forest.offset))[:, None]
+
+
 def _as_tree_indices(trees: Any, n_trees: int) -> NDArray[np.int64]:
     indices = np.asarray(trees)
     if indices.ndim != 1 or indices.size == 0:

@@ -130,8 +130,9 @@ def encode(
     code = walked.threshold[order.inner].astype(np.int64)
     left = walked.missing_left[order.inner]
     missing = "right" if not left.any() else "left" if left.all() else "split"
-    is_ranks = bool(grids) and isinstance(grids[0], Ranks)
-    code_bits = bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((grid.bits for grid in grids), default=0)  # type: ignore[union-attr]
+    steps = [grid for grid in grids if isinstance(grid, Steps)]
+    is_ranks = len(steps) < len(grids)
+    code_bits = bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((grid.bits for grid in steps), default=0)
     feature_bits = bits_for(used.size)
     test = feature | code << feature_bits
     if missing == "split":
@@ -147,7 +148,7 @@ def encode(
     n_columns = walked.base.size
     column_bits = bits_for(n_columns) if n_values < n_columns else 0
     trees |= walked.tree_column.astype(np.int64) << tree_bits if column_bits else 0
-    offset_bytes = 0 if is_ranks or not grids else _bytes_for([grid.offset for grid in grids])  # type: ignore[union-attr]
+    offset_bytes = _bytes_for([grid.offset for grid in steps]) if steps else 0
     count_bits = bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0
     id_bits = bits_for(n_features) if used.size < n_features else 0
     parts = {

@@ -12,7 +12,7 @@ from billhook.packing._leaves import round_values
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._plain import plain_sum, without_idle_splits
 from billhook.packing._rounding import round_with_rows
-from billhook.refinement import LOSSES, Loss
+from billhook.refinement import LOSSES, Loss, kernel_targets
 
 
 def pack(
@@ -81,9 +81,8 @@ def pack(
             raise ValueError(f"X has {len(rows):,} rows and y {target.size:,} labels")
         chosen = _loss(loss, forest)
         codes = codes_of(rows, used, grids)
-        value, scale = round_with_rows(
-            coded, codes, kernel_targets(target, chosen, coded, forest), weight, chosen, leaf_bits
-        )
+        expected = kernel_targets(target, chosen, is_classes=forest.classes is not None, n_columns=coded.base.size)
+        value, scale = round_with_rows(coded, codes, expected, weight, chosen, leaf_bits)
     walked = with_whole_values(coded, value, scale)
     layout, data = encode(walked, used, grids, forest.n_features, leaf_bits)
     data.flags.writeable = False
@@ -152,15 +151,6 @@ def _loss(name: str | None, forest: Forest) -> Loss:
     if name is not None and name not in known:
         raise ValueError(f"loss must be one of {', '.join(known)} for this forest, not {name!r}")
     return LOSSES[name or known[0]]
-
-
-def kernel_targets(target: NDArray[Any], loss: Loss, coded: Forest, forest: Forest) -> NDArray[Any]:
-    """Return what scores are compared with: numbers, class numbers, or for two classes 0/1 or -1/1."""
-    if forest.classes is None:
-        return target
-    if coded.base.size > 1:
-        return target.astype(np.uint64)
-    return target.astype(np.float64) if loss.is_log else 2.0 * target - 1.0
 
 
 def _between(given: Any, name: str) -> int:

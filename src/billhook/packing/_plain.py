@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from billhook.forest import Forest, cut_back
+from billhook.forest import Forest, cut_back, without_constants
 
 
 def plain_sum(forest: Forest) -> Forest:
@@ -36,20 +35,6 @@ def plain_sum(forest: Forest) -> Forest:
     return without_constants(summed)
 
 
-def without_constants(forest: Forest) -> Forest:
-    """Return a sum with its trees of a single leaf moved to the base, but for one if all are such."""
-    single = np.diff(forest.offset) == 1
-    if single.all():
-        single[0] = False
-    if not single.any():
-        return forest
-    base = forest.base.copy()
-    for tree in np.flatnonzero(single):
-        value = forest.value[forest.offset[tree]]
-        base[forest.tree_column[tree] :][: value.size] += value
-    return replace(forest.select(np.flatnonzero(~single)), base=base)
-
-
 def without_idle_splits(forest: Forest) -> Forest:
     """Return the forest without splits whose two sides come to the same leaf values."""
     root = np.repeat(forest.offset[:-1], np.diff(forest.offset))
@@ -61,14 +46,4 @@ def without_idle_splits(forest: Forest) -> Forest:
         if not is_split[left] and not is_split[right] and np.array_equal(value[left], value[right]):
             is_split[node] = False
             value[node] = value[left]
-    return without_constants(cut_back(forest.with_values(value), _connected(forest, is_split, root)))
-
-
-def _connected(forest: Forest, is_split: NDArray[np.bool_], root: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the splits that are still below other splits, up to the root."""
-    stays = is_split.copy()
-    for node in np.flatnonzero(forest.feature >= 0):
-        if not stays[node]:
-            stays[forest.left[node] + root[node]] = False
-            stays[forest.right[node] + root[node]] = False
-    return stays
+    return without_constants(cut_back(forest.with_values(value), is_split))

@@ -3,13 +3,12 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_int
+from billhook.forest import Forest, as_int, look_up
 from billhook.interop import as_forest
 from billhook.pruning import _clustering, _ordering, _programming, _ranking, _weighting
 from billhook.pruning._choice import Chosen, PruningChoice
@@ -298,11 +297,7 @@ def _choose(
 
 
 def _method(name: str) -> PruningMethod:
-    if name in METHODS:
-        return METHODS[name]
-    near = get_close_matches(str(name), METHODS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(METHODS)}"
-    raise ValueError(f"there is no pruning method {name!r}; {hint}")
+    return look_up(name, METHODS, "there is no pruning method")
 
 
 def _tree_count(n_trees: Any, forest: Forest) -> int:

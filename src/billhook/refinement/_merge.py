@@ -1,19 +1,18 @@
 """Fewer leaves: the sibling leaves that cost least become one, over all trees together, until the whole fits."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_int, as_weights, cut_back
+from billhook.forest import Forest, as_int, as_weights, constant_trees, cut_back, without_constants
 from billhook.interop import as_forest
 from billhook.refinement._descent import Descent
 from billhook.refinement._given import checked_targets
 from billhook.refinement._losses import Loss, width_of
-from billhook.refinement._problem import Problem, without_empty_trees
+from billhook.refinement._problem import Problem
 from billhook.refinement._rows import find_leaves
 from billhook.refinement._settings import Settings
 
@@ -174,18 +173,9 @@ class _Merging:
             self.leaf[tree] = new[self.leaf[tree]]
 
     def _without_stumps(self, forest: Forest) -> Forest:
-        """Return the forest with trees of a single leaf moved to the base values; one tree at least stays."""
-        single = np.diff(forest.offset) == 1
-        if not single.any():
-            return forest
-        if single.all():
-            single[0] = False
-        base = forest.base.copy()
-        for tree in np.flatnonzero(single):
-            column, value = forest.tree_column[tree], forest.value[forest.offset[tree]]
-            base[column : column + value.size] += forest.tree_weight[tree] * value
-        self.leaf = self.leaf[~single]
-        return without_empty_trees(replace(forest, base=base), single)
+        """Return the forest without trees of a single leaf, and forget where the rows fall in these."""
+        self.leaf = self.leaf[~constant_trees(forest)]
+        return without_constants(forest)
 
 
 class _Pairs(NamedTuple):

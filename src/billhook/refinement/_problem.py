@@ -91,12 +91,8 @@ class Problem:
         return score
 
     def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
-        """Return what the kernels compare scores with: numbers, class numbers, or for two classes 0/1 or -1/1."""
-        if self.forest.classes is None:
-            return y.astype(np.float64)
-        if self.base.size > 1:
-            return y.astype(np.uint64)
-        return y.astype(np.float64) if loss.is_log else 2.0 * y - 1.0
+        """Return what the kernels compare scores with."""
+        return kernel_targets(y, loss, is_classes=self.forest.classes is not None, n_columns=self.base.size)
 
     def refined(self, value: Vector, loss: Loss, weight: Vector | None = None) -> Forest:
         """Return the forest with these values of its leaves and, if given, these tree weights.
@@ -120,12 +116,10 @@ class Problem:
         return replace(forest, value=new, tree_weight=tree_weight, link=link, refined=True)
 
 
-def without_empty_trees(forest: Forest, leaves: NDArray[np.bool_]) -> Forest:
-    """Return the forest without the trees marked, which add nothing; an average becomes one of the others."""
-    kept = np.flatnonzero(~leaves)
-    if kept.size == forest.n_trees:
-        return forest
-    fewer = forest.select(kept)
-    scale = np.ones(kept.size)
-    np.divide(forest.tree_weight[kept], fewer.tree_weight, where=fewer.tree_weight != 0.0, out=scale)
-    return fewer.with_values(fewer.value * np.repeat(scale, np.diff(fewer.offset))[:, None])
+def kernel_targets(y: NDArray[Any], loss: Loss, *, is_classes: bool, n_columns: int) -> NDArray[Any]:
+    """Return numbers, class numbers or, for two classes with one column, 0/1 or -1/1."""
+    if not is_classes:
+        return y.astype(np.float64)
+    if n_columns > 1:
+        return y.astype(np.uint64)
+    return y.astype(np.float64) if loss.is_log else 2.0 * y - 1.0

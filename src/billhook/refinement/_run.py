@@ -7,12 +7,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest
+from billhook.forest import Forest, drop
 from billhook.refinement._descent import NOWHERE, Descent, Pass
 from billhook.refinement._given import Given
 from billhook.refinement._gradient import GradientDescent
 from billhook.refinement._losses import Loss, as_state, row_losses, width_of
-from billhook.refinement._problem import Problem, without_empty_trees
+from billhook.refinement._problem import Problem
 from billhook.refinement._settings import Settings
 from billhook.refinement._validation import Judge, honest_values
 
@@ -178,7 +178,7 @@ class Run:
         gone = (refined.tree_weight == 0.0) | (most == 0.0)
         if gone.all():
             raise ValueError(f"a strength of {settings.strength} leaves no tree; lower it")
-        return without_empty_trees(refined, gone)
+        return drop(refined, gone)
 
     def finish(self) -> None:
         """Tell whoever wants to know that all is done."""
