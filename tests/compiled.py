@@ -7,28 +7,29 @@ import subprocess
 import numpy as np
 import pytest
 
-from billhook.codegen import header, source
+from billhook.codegen import Form, header, source
 
-FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-
-
-def write_sources(packed, folder):
-    (folder / "model.h").write_text(header(packed))
-    (folder / "model.c").write_text(source(packed))
+COMPACT = Form()
+FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 
 
-def compiled(packed, folder, *more):
-    """Return a function from rows to the scores that the C program computes."""
+def write_sources(packed, folder, form=COMPACT):
+    (folder / "model.h").write_text(header(packed, form=form))
+    (folder / "model.c").write_text(source(packed, form=form))
+
+
+def compiled(packed, folder, *more, form=COMPACT, kind="float"):
+    """Return a function from rows of a kind to the scores that the C program computes."""
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
-    write_sources(packed, folder)
+    write_sources(packed, folder, form)
     library = folder / "model.so"
     subprocess.run(["gcc", *FLAGS, *more, "-shared", "-fPIC", "model.c", "-o", str(library)], cwd=folder, check=True)
-    run = ctypes.CDLL(str(library)).model_scores
+    run = getattr(ctypes.CDLL(str(library)), "model_scores" if kind == "float" else f"model_scores_{kind}")
     run.restype = None
 
     def scores(rows):
-        rows = np.ascontiguousarray(rows, np.float32)
+        rows = np.ascontiguousarray(rows, "float32" if kind == "float" else kind)
         out = np.zeros((len(rows), packed.layout.n_columns), np.int32)
         for row, into in zip(rows, out, strict=True):
             run(row.ctypes.data_as(ctypes.c_void_p), into.ctypes.data_as(ctypes.c_void_p))

@@ -22,7 +22,7 @@ def test_the_self_test_passes_and_can_fail(X, y, kind, threshold_bits, tmp_path)
     out = tmp_path / "out"
     bh.emit(bh.pack(made(X, y, kind), threshold_bits=threshold_bits), out, name="my flowers!", X=X)
     done = subprocess.run(["make", "-C", str(out), "test"], capture_output=True, text=True, check=True)
-    assert "32 of 32 rows as expected" in done.stdout
+    assert "96 of 96 rows as expected" in done.stdout
     source = (out / "my_flowers.c").read_text()
     start = source.index("{\n") + 2
     (out / "my_flowers.c").write_text(source[:start] + source[start:].replace("1", "3", 40))
@@ -34,7 +34,7 @@ def test_rows_are_made_up_where_none_are_given(tmp_path):
     bh.emit(made(X2, y2), tmp_path / "out")
     subprocess.run(["make", "-C", str(tmp_path / "out"), "test"], check=True, capture_output=True)
     text = (tmp_path / "out" / "selftest.c").read_text()
-    assert len(set(text[text.index("expected[") :].splitlines())) > 8  # they do not all end in the same leaves
+    assert len(set(text[text.index("expected_float[") :].splitlines())) > 8  # they do not all end in the same leaves
 
 
 def test_an_arduino_gets_a_library(tmp_path):

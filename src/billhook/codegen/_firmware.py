@@ -1,6 +1,8 @@
 """Programs that run a model on a device, or in its emulator, and say what came out and what it took."""
 
 MAIN = r"""
+#include <string.h>
+
 #include "model.h"
 #include "rows.h"
 
@@ -10,7 +12,7 @@ MAIN = r"""
 #include <avr/pgmspace.h>
 #include <avr/sleep.h>
 #define IN_FLASH PROGMEM
-#define READ_WORD(at) pgm_read_dword(at)
+#define COPY(to, from, size) memcpy_P(to, from, size)
 extern uint8_t __heap_start;
 #define FREE_FROM (&__heap_start)
 static void put(char c)
@@ -26,7 +28,7 @@ static void end(void) { cli(); sleep_enable(); sleep_cpu(); }
 #define CLOCK_RAN_OVER() (TIFR1 & _BV(TOV1))
 #elif defined(__ARM_ARCH) && !defined(__linux__)
 #define IN_FLASH
-#define READ_WORD(at) (*(at))
+#define COPY(to, from, size) memcpy(to, from, size)
 extern uint8_t _heap_start;
 #define FREE_FROM (&_heap_start)
 static void ask(int what, const void *about)
@@ -41,7 +43,7 @@ static void end(void) { ask(0x18, (const void *)0x20026); }
 #else
 #include <stdio.h>
 #define IN_FLASH
-#define READ_WORD(at) (*(at))
+#define COPY(to, from, size) memcpy(to, from, size)
 static void put(char c) { putchar(c); }
 static void begin(void) {}
 static void end(void) {}
@@ -53,7 +55,8 @@ static void end(void) {}
 #define CLOCK_RAN_OVER() 0
 #endif
 
-static const uint32_t rows[N_ROWS][MODEL_N_FEATURES] IN_FLASH = ROWS;
+/* Floats are given by their bits. */
+static const ROW_TYPE rows[N_ROWS][MODEL_N_FEATURES] IN_FLASH = ROWS;
 
 static void hex(uint32_t number)
 {
@@ -84,7 +87,7 @@ static uint32_t used(void)
 int main(void)
 {
     uint16_t row, k;
-    static union { float number; uint32_t bits; } x[MODEL_N_FEATURES];
+    static FEATURE x[MODEL_N_FEATURES];
     static int32_t scores[MODEL_N_SCORES];
     begin();
 #ifdef FREE_FROM
@@ -92,11 +95,10 @@ int main(void)
 #endif
     for (row = 0; row < N_ROWS; row++) {
         uint16_t clock = 0;
-        for (k = 0; k < MODEL_N_FEATURES; k++)
-            x[k].bits = READ_WORD(&rows[row][k]);
+        COPY(x, rows[row], sizeof x);
         for (k = 0; k < REPEAT; k++) {
             CLOCK_START();
-            model_scores(&x[0].number, scores);
+            SCORES(x, scores);
             clock = CLOCK_RAN_OVER() ? 0xFFFF : CLOCK();
         }
         put('S');
@@ -118,12 +120,13 @@ int main(void)
 # The same interface with nothing behind it: what a program takes without the model.
 EMPTY_MODEL = r"""
 #include "model.h"
+#include "rows.h"
 
-void model_scores(const float *x, int32_t *scores)
+void SCORES(const FEATURE *x, int32_t *scores)
 {
     int k;
     for (k = 0; k < MODEL_N_SCORES; k++)
-        scores[k] = (int32_t)x[k % MODEL_N_FEATURES];
+        scores[k] = k + (x == 0);
 }
 """
 

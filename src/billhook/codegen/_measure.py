@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.codegen import _firmware
-from billhook.codegen._compact import header, source
+from billhook.codegen._form import Form, c_type, form_of, suffix, whole_rows
+from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
@@ -113,7 +114,15 @@ TOOLCHAINS = {
 MCUS = {"arduino-mega": "atmega2560"}
 
 
-def measure(model: Any, X: ArrayLike, *, target: str = "linux-x86_64", max_rows: int = 50) -> Measurement:
+def measure(
+    model: Any,
+    X: ArrayLike,
+    *,
+    target: str = "linux-x86_64",
+    max_rows: int = 50,
+    layout: str = "compact",
+    inputs: str = "float",
+) -> Measurement:
     """Return what a model takes on a device: it is compiled for it and run in its emulator.
 
     Parameters
@@ -124,6 +133,10 @@ def measure(model: Any, X: ArrayLike, *, target: str = "linux-x86_64", max_rows:
         To run; in an emulator the first `max_rows` of them, or as many as fit.
     target : str
         One of `targets`.
+    layout : {"compact", "fast"}
+        As for `emit`.
+    inputs : {"float", "int16", "uint8"}
+        What the features of the rows are given as.
 
     Raises
     ------
@@ -132,6 +145,7 @@ def measure(model: Any, X: ArrayLike, *, target: str = "linux-x86_64", max_rows:
     """
     board = target_named(target)
     packed = model if isinstance(model, Packed) else pack(model)
+    form = form_of(layout, inputs, board)
     rows = np.ascontiguousarray(as_rows(X, packed), np.float32)
     if len(rows) == 0:
         raise ValueError("X has no rows to run")
@@ -143,16 +157,18 @@ def measure(model: Any, X: ArrayLike, *, target: str = "linux-x86_64", max_rows:
         if shutil.which(program) is None:
             raise MissingToolError(f"{program} is not installed; on Debian: apt-get install {package}")
     is_emulated = bool(tools.emulator)
+    if form.inputs[0] != "float":
+        whole_rows(rows, form.inputs[0])
     if is_emulated:
         rows = rows[: min(max_rows, max(1, ROW_BYTES // (4 * packed.n_features)))]
     with tempfile.TemporaryDirectory() as folder:
-        return _measured(packed, rows, board, tools, Path(folder))
+        return _measured(packed, form, rows, board, tools, Path(folder))
 
 
 def _measured(
-    packed: Packed, rows: NDArray[np.float32], board: Target, tools: Toolchain, folder: Path
+    packed: Packed, form: Form, rows: NDArray[np.float32], board: Target, tools: Toolchain, folder: Path
 ) -> Measurement:
-    _write(packed, rows, folder)
+    _write(packed, form, rows, folder)
     with_model, without = (
         _sizes(_compile(folder, board, tools, model, 1), tools) for model in ("model.c", "empty.c")
     )
@@ -174,14 +190,18 @@ def _measured(
     )
 
 
-def _write(packed: Packed, rows: NDArray[np.float32], folder: Path) -> None:
-    bits = ",\n".join("{" + ",".join(f"0x{bit:08x}u" for bit in row) + "}" for row in rows.view(np.uint32).tolist())
+def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) -> None:
+    kind = form.inputs[0]
+    numbers: NDArray[Any] = rows.view(np.uint32) if kind == "float" else rows.astype(np.int64)
+    text = ",\n".join("{" + ",".join(map(str, row)) + "}" for row in numbers.tolist())
     texts = {
-        "model.h": header(packed),
-        "model.c": source(packed),
+        "model.h": header(packed, form=form),
+        "model.c": source(packed, form=form),
         "empty.c": _firmware.EMPTY_MODEL,
         "main.c": _firmware.MAIN,
-        "rows.h": f"#define N_ROWS {len(rows)}\n#define ROWS {{ \\\n" + bits.replace("\n", " \\\n") + " }\n",
+        "rows.h": f"#define SCORES model_scores{suffix(kind)}\n#define FEATURE {c_type(kind)}\n"
+        f"#define ROW_TYPE {'uint32_t' if kind == 'float' else c_type(kind)}\n#define N_ROWS {len(rows)}\n"
+        "#define ROWS { \\\n" + text.replace("\n", " \\\n") + " }\n",
         "start.c": _firmware.CORTEX_START,
         "link.ld": _firmware.CORTEX_LINK,
         "counter.c": _firmware.COUNTER,

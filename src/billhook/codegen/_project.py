@@ -1,23 +1,28 @@
 """The files of a C project around a model: how to build it, test it and use it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.codegen._compact import float_literal, header, source
+from billhook.codegen._form import LIMITS, Form, Input, c_type, suffix
 from billhook.codegen._names import comment, identifier
+from billhook.codegen._source import cost, float_literal, header, source
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
 
-def project(packed: Packed, target: Target, name: str, rows: NDArray[np.float32]) -> dict[str, str]:
+def project(
+    packed: Packed, target: Target, form: Form, name: str, rows: NDArray[np.float32], notes: Sequence[str]
+) -> dict[str, str]:
     """Return the texts of all files by their path."""
     prefix = identifier(name)
     files = {
-        f"{prefix}.h": header(packed, name),
-        f"{prefix}.c": source(packed, name),
-        "selftest.c": _self_test(packed, prefix, rows),
+        f"{prefix}.h": header(packed, name, form, notes),
+        f"{prefix}.c": source(packed, name, form),
+        "selftest.c": _self_test(packed, form, prefix, rows),
         "Makefile": _makefile(prefix),
-        "README.md": _readme(packed, target, prefix),
+        "README.md": _readme(packed, target, form, prefix, notes),
     }
     if target.is_arduino:
         library = f"arduino/{prefix}"
@@ -26,7 +31,7 @@ def project(packed: Packed, target: Target, name: str, rows: NDArray[np.float32]
             f"{library}/library.properties": _properties(prefix),
             f"{library}/src/{prefix}.h": files[f"{prefix}.h"],
             f"{library}/src/{prefix}.c": files[f"{prefix}.c"],
-            example: _sketch(packed, prefix),
+            example: _sketch(packed, form, prefix),
         }
     return files
 
@@ -48,12 +53,10 @@ clean:
 """
 
 
-def _self_test(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:
-    scores = packed.scores(rows)
-    bits = rows.view(np.uint32)
+def _self_test(packed: Packed, form: Form, prefix: str, rows: NDArray[np.float32]) -> str:
+    tables = "\n".join(_table(packed, kind, rows) for kind in form.inputs)
+    checks = "\n".join(f"    CHECK({c_type(kind)}, {kind}, {prefix}_scores{suffix(kind)})" for kind in form.inputs)
     n_rows, n_features = rows.shape
-    inputs = ",\n".join("    {" + ", ".join(f"0x{bit:08X}u" for bit in row) + "}" for row in bits.tolist())
-    outputs = ",\n".join("    {" + ", ".join(map(str, row)) + "}" for row in scores.tolist())
     return f"""/* Compares the scores of {n_rows} rows with those that they had when the model was written. */
 
 #include <stdio.h>
@@ -61,63 +64,90 @@ def _self_test(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:
 
 #include "{prefix}.h"
 
-/* Floats by their bits, so that nothing is lost in print. */
-static const uint32_t rows[{n_rows}][{n_features}] = {{
-{inputs}
-}};
-
-static const int32_t expected[{n_rows}][{packed.layout.n_columns}] = {{
-{outputs}
-}};
+{tables}
+#define CHECK(feature, kind, compute) \\
+    for (row = 0; row < {n_rows}; row++) {{ \\
+        feature x[{n_features}]; \\
+        int32_t scores[{packed.layout.n_columns}]; \\
+        memcpy(x, rows_##kind[row], sizeof x); \\
+        compute(x, scores); \\
+        if (memcmp(scores, expected_##kind[row], sizeof scores)) {{ \\
+            printf(#kind " row %d: the scores differ\\n", row); \\
+            wrong++; \\
+        }} \\
+    }}
 
 int main(void)
 {{
     int row, wrong = 0;
-    for (row = 0; row < {n_rows}; row++) {{
-        float x[{n_features}];
-        int32_t scores[{packed.layout.n_columns}];
-        memcpy(x, rows[row], sizeof x);
-        {prefix}_scores(x, scores);
-        if (memcmp(scores, expected[row], sizeof scores)) {{
-            printf("row %d: the scores differ\\n", row);
-            wrong++;
-        }}
-    }}
-    printf("%d of {n_rows} rows as expected\\n", {n_rows} - wrong);
+{checks}
+    printf("%d of {n_rows * len(form.inputs)} rows as expected\\n", {n_rows * len(form.inputs)} - wrong);
     return wrong != 0;
 }}
 """
 
 
-def _readme(packed: Packed, target: Target, prefix: str) -> str:
+def _table(packed: Packed, kind: Input, rows: NDArray[np.float32]) -> str:
+    """Return rows of a kind, and their scores."""
+    if kind == "float":
+        about = "/* Floats by their bits, so that nothing is lost in print. */\n"
+        cells, type_ = [[f"0x{bit:08X}u" for bit in row] for row in rows.view(np.uint32).tolist()], "uint32_t"
+    else:
+        rows = np.clip(np.rint(np.nan_to_num(rows, nan=0.0)), *LIMITS[kind]).astype(np.float32)
+        about, type_ = "", c_type(kind)
+        cells = [[f"{number:.0f}" for number in row] for row in rows.tolist()]
+    inputs = ",\n".join("    {" + ", ".join(row) + "}" for row in cells)
+    outputs = ",\n".join("    {" + ", ".join(map(str, row)) + "}" for row in packed.scores(rows).tolist())
+    return f"""{about}static const {type_} rows_{kind}[{len(rows)}][{packed.n_features}] = {{
+{inputs}
+}};
+
+static const int32_t expected_{kind}[{len(rows)}][{packed.layout.n_columns}] = {{
+{outputs}
+}};
+"""
+
+
+def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequence[str]) -> str:
     layout = packed.layout
     kind = "a number" if packed.classes is None else f"one of {packed.n_classes} classes"
     names = packed.feature_names or tuple(f"feature {k}" for k in range(packed.n_features))
     features = "\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names))
+    first = form.inputs[0]
     call = (
-        f"    float y = {prefix}_value(x);"
+        f"    float y = {prefix}_value{suffix(first)}(x);"
         if packed.classes is None
-        else f"    int c = {prefix}_predict(x);\n    const char *name = {prefix}_class_name(c);"
+        else f"    int c = {prefix}_predict{suffix(first)}(x);\n    const char *name = {prefix}_class_name(c);"
     )
     arduino = (
         f"\n`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder.\n"
         if target.is_arduino
         else ""
     )
+    missing = "  /* NAN where a value is missing */" if first == "float" and layout.missing != "none" else ""
+    about = "\n".join([cost(packed, form), *map(comment, notes)])
+    others = [f"`{prefix}_scores{suffix(one)}` for `{c_type(one)}`" for one in form.inputs[1:]]
+    also = (
+        f"Whole numbers need no floats: there are {' and '.join(others)}, and the others of that name.\n"
+        if others
+        else ""
+    )
     return f"""# {prefix}
 
 {layout.n_trees} trees, {layout.n_leaves} leaves; predicts {kind} from {packed.n_features} features.
-{packed.nbytes} bytes of constant data; no memory but the stack, no library.
+{about}
 
 Add `{prefix}.h` and `{prefix}.c` to your program:
 
     #include "{prefix}.h"
 
-    float x[{packed.n_features}] = {{...}};  /* NAN where a value is missing */
+    {c_type(first)} x[{packed.n_features}] = {{...}};{missing}
 {call}
 
-`{prefix}_scores` has the raw scores in units of {float_literal(packed.scale)}. `make test` compiles the model
-for this machine and compares it with the rows in `selftest.c`.
+`{prefix}_scores{suffix(first)}` has the raw scores in units of {float_literal(packed.scale)}. {also}
+Compile with `-Os -ffunction-sections` and link with `-Wl,--gc-sections`, as the Arduino IDE does, so that functions
+that you do not call take no room. `make test` compiles the model for this machine and compares it with the rows in
+`selftest.c`.
 {arduino}
 The features, in this order:
 
@@ -139,11 +169,12 @@ includes={prefix}.h
 """
 
 
-def _sketch(packed: Packed, prefix: str) -> str:
+def _sketch(packed: Packed, form: Form, prefix: str) -> str:
+    first = form.inputs[0]
     if packed.classes is None:
-        answer = f"Serial.println({prefix}_value(x));"
+        answer = f"Serial.println({prefix}_value{suffix(first)}(x));"
     else:
-        answer = f"Serial.println({prefix}_class_name({prefix}_predict(x)));"
+        answer = f"Serial.println({prefix}_class_name({prefix}_predict{suffix(first)}(x)));"
     return f"""#include <{prefix}.h>
 
 void setup() {{
@@ -151,7 +182,7 @@ void setup() {{
 }}
 
 void loop() {{
-  float x[{prefix.upper()}_N_FEATURES] = {{0}};  // put your measurements here
+  {c_type(first)} x[{prefix.upper()}_N_FEATURES] = {{0}};  // put your measurements here
   {answer}
   delay(1000);
 }}

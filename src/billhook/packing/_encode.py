@@ -6,11 +6,12 @@ All sections stand one after the other in one string of bytes, each at the begin
     grids       how values of a feature become codes: see `_grids`
     trees       how many splits each tree has, and the column it adds to if leaves have one number and rows several
     shapes      2 bits a split: is the left side a split too, is the right
-    tests       feature and threshold code of each split (and where missing values go), or the number of such a pair
+    tests       threshold code and feature of each split (and where missing values go), or the number of such a pair
     pairs       the pairs, if that is shorter
     leaves      the numbers of each leaf, or the number of an entry of the table
     table       different leaves, if that is shorter
-    base        32 bits for each column
+    base        1, 2 or 4 bytes for each column: what a score begins with, since the numbers of leaves are written
+                from 0 up; nothing if all begin alike. At least 3 bytes, so that 4 can be read wherever a number is
 
 Splits and leaves stand tree after tree, level by level. Where the sides of a split are is not written: the k-th bit
 that is 1 among a tree's shapes leads to its split k + 1, the k-th that is 0 to its leaf k, and a walk down the tree
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._grids import Ranks, Steps
+from billhook.packing._grids import NO_SHIFT, Ranks, Steps
 from billhook.packing._order import level_order
 
 Grid = Ranks | Steps
@@ -45,10 +46,13 @@ class Layout:
     grid : {"ranks", "steps"}
     code_bits, count_bits : int
         Of a threshold code; of the number of thresholds of a feature (ranks).
-    offset_bytes : int
-        Of the offset of a feature's steps.
-    missing : {"right", "left", "split"}
-        Where rows with a missing value go: each split may have a bit of its own.
+    shift_bytes, offset_bytes, scale_bytes : int
+        Of what each feature's steps have of their own.
+    shift, offset : int
+        What all features' steps have in common, where they have no bytes of their own; the shift is 150 - `power`.
+    missing : {"none", "right", "left", "split"}
+        Where rows with a missing value go: each split may have a bit of its own. With "none" there are no missing
+        values: what is not a number counts as an infinity of its sign.
     tree_bits : int
         Of the number of splits of a tree.
     leaf_bits : int
@@ -57,6 +61,8 @@ class Layout:
         0 where there is no table.
     n_thresholds : int
         Of all features (ranks).
+    base_bytes, base : int
+        Of what the score of a column begins with; what all begin with if there are no bytes for each.
     """
 
     n_trees: int
@@ -69,13 +75,19 @@ class Layout:
     grid: str
     code_bits: int
     count_bits: int
+    shift_bytes: int
     offset_bytes: int
+    scale_bytes: int
+    shift: int
+    offset: int
     missing: str
     tree_bits: int
     leaf_bits: int
     n_pairs: int
     n_entries: int
     n_thresholds: int
+    base_bytes: int
+    base: int
 
     @property
     def feature_bits(self) -> int:
@@ -86,6 +98,16 @@ class Layout:
     def test_bits(self) -> int:
         """Bits of a feature, a threshold code and where missing values go."""
         return self.feature_bits + self.code_bits + (self.missing == "split")
+
+    @property
+    def step_bytes(self) -> int:
+        """Bytes of a feature's steps."""
+        return self.shift_bytes + self.offset_bytes + self.scale_bytes
+
+    @property
+    def bias(self) -> int:
+        """What is added to the numbers of leaves so that none is negative."""
+        return 1 << (self.leaf_bits - 1)
 
     @property
     def column_bits(self) -> int:
@@ -107,14 +129,14 @@ class Layout:
             "features": -(-n_used * self.id_bits // 8),
             "grids": -(-n_used * self.count_bits // 8) + 4 * self.n_thresholds
             if self.grid == "ranks"
-            else n_used * (3 + self.offset_bytes),
+            else n_used * self.step_bytes,
             "trees": -(-self.n_trees * (self.tree_bits + self.column_bits) // 8),
             "shapes": -(-n_tests * 2 // 8),
             "tests": -(-test // 8),
             "pairs": -(-self.n_pairs * self.test_bits // 8),
             "leaves": -(-self.n_leaves * (bits_for(self.n_entries) if self.n_entries else entry) // 8),
             "table": -(-self.n_entries * entry // 8),
-            "base": 4 * self.n_columns,
+            "base": max(self.base_bytes * self.n_columns, 3),
             "end": 0,
         }
         starts = accumulate(sizes.values(), initial=0)
@@ -122,24 +144,30 @@ class Layout:
 
 
 def encode(
-    walked: Forest, used: NDArray[np.int64], grids: list[Grid], n_features: int, leaf_bits: int
+    walked: Forest,
+    used: NDArray[np.int64],
+    grids: list[Grid],
+    n_features: int,
+    leaf_bits: int,
+    *,
+    missing_values: bool = True,
 ) -> tuple[Layout, Bytes]:
     """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes."""
     order = level_order(walked)
     feature = walked.feature[order.inner].astype(np.int64)
     code = walked.threshold[order.inner].astype(np.int64)
     left = walked.missing_left[order.inner]
-    missing = "right" if not left.any() else "left" if left.all() else "split"
+    missing = "none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split"
     steps = [grid for grid in grids if isinstance(grid, Steps)]
     is_ranks = len(steps) < len(grids)
     code_bits = bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((grid.bits for grid in steps), default=0)
     feature_bits = bits_for(used.size)
-    test = feature | code << feature_bits
+    test = code | feature << code_bits
     if missing == "split":
         test |= left.astype(np.int64) << (feature_bits + code_bits)
     test_bits = feature_bits + code_bits + (missing == "split")
-    low = -(1 << (leaf_bits - 1))
-    values = walked.value[order.leaf].astype(np.int64) - low
+    bias = 1 << (leaf_bits - 1)
+    values = walked.value[order.leaf].astype(np.int64) + bias
     n_values = values.shape[1]
     tests, pairs = _shortest(test[:, None], test_bits)
     leaves, entries = _shortest(values, leaf_bits)
@@ -148,19 +176,23 @@ def encode(
     n_columns = walked.base.size
     column_bits = bits_for(n_columns) if n_values < n_columns else 0
     trees |= walked.tree_column.astype(np.int64) << tree_bits if column_bits else 0
-    offset_bytes = _bytes_for([grid.offset for grid in steps]) if steps else 0
+    shape = _step_shape(steps)
     count_bits = bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0
+    base = walked.base.astype(np.int64) - bias * n_trees_of_columns(walked)
+    base_bytes = (
+        0 if (base == base[0]).all() else next(n for n in (1, 2, 4) if (np.abs(base) < 1 << (8 * n - 1)).all())
+    )
     id_bits = bits_for(n_features) if used.size < n_features else 0
     parts = {
         "features": pack_bits(used, id_bits),
-        "grids": _grid_bytes(grids, count_bits, offset_bytes),
+        "grids": _grid_bytes(grids, count_bits, shape),
         "trees": pack_bits(trees, tree_bits + column_bits),
         "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 1),
         "tests": tests,
         "pairs": pairs[1],
         "leaves": leaves,
         "table": entries[1],
-        "base": walked.base.astype("<i4").view(np.uint8),
+        "base": _base_bytes(base, base_bytes),
     }
     layout = Layout(
         n_trees=walked.n_trees,
@@ -173,13 +205,15 @@ def encode(
         grid="ranks" if is_ranks else "steps",
         code_bits=code_bits,
         count_bits=count_bits,
-        offset_bytes=offset_bytes,
+        **shape,
         missing=missing,
         tree_bits=tree_bits,
         leaf_bits=leaf_bits,
         n_pairs=pairs[0],
         n_entries=entries[0],
         n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
+        base_bytes=base_bytes,
+        base=0 if base_bytes else int(base[0]),
     )
     data = np.concatenate(list(parts.values()))
     assert data.size == layout.sections["end"]
@@ -197,8 +231,34 @@ def _shortest(rows: NDArray[np.int64], bits: int) -> tuple[Bytes, tuple[int, Byt
     return plain, (0, np.zeros(0, np.uint8))
 
 
-def _bytes_for(numbers: list[int]) -> int:
-    return max(1, max((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers))
+def _base_bytes(base: NDArray[np.int64], n_bytes: int) -> Bytes:
+    raw = base.astype(f"<i{n_bytes}").tobytes() if n_bytes else b""
+    return np.frombuffer(raw.ljust(3, b"\0"), np.uint8)
+
+
+def n_trees_of_columns(forest: Forest) -> NDArray[np.int64]:
+    """Return how many trees add to each column."""
+    if forest.value.shape[1] == forest.base.size:
+        return np.full(forest.base.size, forest.n_trees)
+    return np.bincount(forest.tree_column, minlength=forest.base.size)
+
+
+def _step_shape(steps: list[Steps]) -> dict[str, int]:
+    """Return what features' steps have in common, and the bytes of what they have not."""
+    if not steps:
+        return dict.fromkeys(("shift_bytes", "offset_bytes", "scale_bytes", "shift", "offset"), 0)
+    shifts, offsets = {grid.fine_shift for grid in steps}, {grid.offset for grid in steps}
+    return {
+        "shift_bytes": int(len(shifts) > 1),
+        "offset_bytes": _bytes_for(offsets) if len(offsets) > 1 else 0,
+        "scale_bytes": 2 * any(grid.scale for grid in steps),
+        "shift": shifts.pop() if len(shifts) == 1 else 0,
+        "offset": offsets.pop() if len(offsets) == 1 else 0,
+    }
+
+
+def _bytes_for(numbers: set[int]) -> int:
+    return max((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers)
 
 
 def offset_bias(n_bytes: int) -> int:
@@ -206,22 +266,22 @@ def offset_bias(n_bytes: int) -> int:
     return 1 << min(8 * n_bytes - 1, 30)
 
 
-def _grid_bytes(grids: list[Grid], count_bits: int, offset_bytes: int) -> Bytes:
-    """Ranks: how many thresholds each feature has, then all of them. Steps: power, offset, scale of each feature."""
+def _grid_bytes(grids: list[Grid], count_bits: int, shape: dict[str, int]) -> Bytes:
+    """Ranks: how many thresholds each feature has, then all of them. Steps: shift, offset, scale of each feature."""
     if not grids:
         return np.zeros(0, np.uint8)
     if isinstance(grids[0], Ranks):
         counts = np.array([grid.n_codes - 1 for grid in grids], np.int64)
         keys = np.concatenate([grid.keys for grid in grids if isinstance(grid, Ranks)])
         return np.concatenate([pack_bits(counts, count_bits), keys.astype("<u4").view(np.uint8)])
-    raw = b"".join(
-        grid.power.to_bytes(1, "little", signed=True)
-        + (grid.offset + offset_bias(offset_bytes)).to_bytes(offset_bytes, "little")
-        + grid.scale.to_bytes(2, "little")
-        for grid in grids
-        if isinstance(grid, Steps)
-    )
-    return np.frombuffer(raw, np.uint8)
+    raw = bytearray()
+    for grid in grids:
+        assert isinstance(grid, Steps)
+        raw += grid.fine_shift.to_bytes(1, "little")[: shape["shift_bytes"]]
+        n_bytes = shape["offset_bytes"]
+        raw += (grid.offset + offset_bias(n_bytes)).to_bytes(n_bytes, "little") if n_bytes else b""
+        raw += grid.scale.to_bytes(2, "little")[: shape["scale_bytes"]]
+    return np.frombuffer(bytes(raw), np.uint8)
 
 
 def section(layout: Layout, data: Bytes, name: str) -> Bytes:
@@ -238,16 +298,23 @@ def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
         layout, data, "leaves", "table", layout.n_leaves, layout.n_entries, layout.leaf_bits, layout.n_values
     )
     feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
-    base = section(layout, data, "base")[: 4 * layout.n_columns]
+    base = np.full(layout.n_columns, layout.base)
+    if layout.base_bytes:
+        raw = section(layout, data, "base")[: layout.base_bytes * layout.n_columns]
+        base = raw.copy().view(f"<i{layout.base_bytes}").astype(np.int64)
+    column = trees >> layout.tree_bits
+    if int(column.max(initial=0)) >= layout.n_columns:
+        raise ValueError(f"a tree adds to column {column.max()} of {layout.n_columns}")
+    each = np.bincount(column, minlength=layout.n_columns) if layout.column_bits else layout.n_trees
     return {
         "n_inner": trees & ((1 << layout.tree_bits) - 1),
-        "column": trees >> layout.tree_bits,
+        "column": column,
         "goes_on": shape.astype(np.bool_).reshape(-1, 2),
-        "feature": test & feature_mask,
-        "code": test >> layout.feature_bits & code_mask,
+        "feature": test >> layout.code_bits & feature_mask,
+        "code": test & code_mask,
         "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),
-        "value": value - (1 << (layout.leaf_bits - 1)),
-        "base": base.view("<i4").astype(np.int64),
+        "value": value - layout.bias,
+        "base": base + layout.bias * each,
     }
 
 
@@ -271,13 +338,16 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
         keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
         bits = np.where(keys >> 31, keys & np.uint32(0x7FFFFFFF), ~keys).astype(np.uint32)
         return [Ranks(part) for part in np.split(bits.view(np.float32), np.cumsum(counts)[:-1])]
-    size = 3 + layout.offset_bytes
     grids: list[Grid] = []
     for k in range(layout.n_used):
-        one = raw[k * size : (k + 1) * size].tobytes()
-        scale = int.from_bytes(one[-2:], "little")
-        offset = int.from_bytes(one[1:-2], "little") - offset_bias(layout.offset_bytes)
-        grids.append(Steps(int.from_bytes(one[:1], "little", signed=True), offset, scale, layout.code_bits))
+        one = raw[k * layout.step_bytes : (k + 1) * layout.step_bytes].tobytes()
+        at = layout.shift_bytes
+        shift = one[0] if at else layout.shift
+        offset, scale = layout.offset, int.from_bytes(one[at + layout.offset_bytes :], "little")
+        if layout.offset_bytes:
+            biased = int.from_bytes(one[at : at + layout.offset_bytes], "little")
+            offset = biased - offset_bias(layout.offset_bytes)
+        grids.append(Steps(NO_SHIFT - shift, offset, scale, layout.code_bits))
     return grids
 
 

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
 KIND = "packed"
 META = ("scale", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
-LIMITS = {"code_bits": 16, "count_bits": 17, "offset_bytes": 4, "leaf_bits": 16, "tree_bits": 32}
+LOWEST = {"offset": -(2**31), "base": -(2**31)}
+LIMITS = {
+    "code_bits": 16,
+    "count_bits": 17,
+    "shift_bytes": 1,
+    "offset_bytes": 4,
+    "scale_bytes": 2,
+    "shift": 255,
+    "base_bytes": 4,
+    "leaf_bits": 16,
+    "tree_bits": 25,
+}
 
 
 def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
@@ -77,8 +88,10 @@ def _layout_from(given: Any) -> Layout:
         raise ModelFileError(f"a layout must have {', '.join(names)}")
     for name in names:
         if name in ("grid", "missing"):
-            if given[name] not in {"grid": ("ranks", "steps"), "missing": ("right", "left", "split")}[name]:
+            if given[name] not in {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split")}[name]:
                 raise ModelFileError(f"the layout has {name} {given[name]!r}")
-        elif type(given[name]) is not int or not 0 <= given[name] <= LIMITS.get(name, 2**31):
+        elif type(given[name]) is not int or not LOWEST.get(name, 0) <= given[name] <= LIMITS.get(name, 2**31):
             raise ModelFileError(f"the layout has {name} {given[name]!r}")
+    if given["base_bytes"] == 3 or given["scale_bytes"] == 1:
+        raise ModelFileError(f"the layout has {given['base_bytes']} bytes a base, {given['scale_bytes']} a scale")
     return Layout(**given)

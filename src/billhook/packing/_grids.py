@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.forest import round_down
+
 Codes = NDArray[np.int64]
 # Of a value that is not a number. It goes where the split says, or right.
 MISSING = -1
@@ -22,6 +24,9 @@ FINE_BITS = 16
 N_FINE = 1 << FINE_BITS
 LARGEST_BITS = 27
 N_LENGTHS = 65
+# The exponent of a float32 whose last bit is worth 1. A device shifts by the difference to it, and has a byte for it.
+NO_SHIFT = 150
+POWERS = (NO_SHIFT - 255, 116)
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,9 @@ class Ranks:
         """Return the codes of thresholds: a value goes left if its code is at most that."""
         return np.searchsorted(self.thresholds, threshold, side="left").astype(np.int64)
 
-    def largest(self, code: Codes) -> NDArray[np.float64]:
-        """Return the largest value with a code, or a smaller one."""
-        return np.append(self.thresholds, np.inf)[code].astype(np.float64)
+    def bounds(self, code: Codes) -> NDArray[np.float32]:
+        """Return the largest float32 with a code, or a smaller one."""
+        return np.append(self.thresholds, np.float32(np.inf))[code]
 
     @property
     def keys(self) -> NDArray[np.uint32]:
@@ -67,6 +72,11 @@ class Steps:
     def n_codes(self) -> int:
         """How many codes a value can have; the highest 16-bit number is left for missing values."""
         return min(1 << self.bits, N_FINE - 1)
+
+    @property
+    def fine_shift(self) -> int:
+        """Which exponent of a float32 makes its last bit worth 1 / 2^p."""
+        return NO_SHIFT - self.power
 
     @property
     def shift(self) -> int:
@@ -90,9 +100,15 @@ class Steps:
         return np.where(threshold == np.inf, self.n_codes - 1, nearest)
 
     def largest(self, code: Codes) -> NDArray[np.float64]:
-        """Return the largest value with a code, or a smaller one."""
+        """Return the largest number with a code, or a smaller one, if codes went on for ever."""
         fine = -((-(code + 1) << self.shift) // self.scale) - 1 if self.scale else code
         return np.ldexp((fine + self.offset).astype(np.float64), -self.power)
+
+    def bounds(self, code: Codes) -> NDArray[np.float32]:
+        """Return the largest float32 with a code, or a smaller one."""
+        highest = self.codes(np.array([np.inf], np.float32))
+        largest = np.where(code < highest, self.largest(code), np.inf)
+        return round_down(largest)
 
 
 def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
@@ -103,6 +119,7 @@ def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
     # As fine as 16 bits allow, and so that ceil(x 2^p) is small for a device with 32 bits.
     power = int(np.floor(np.log2((N_FINE - 4) / width)))
     power = min(power, int(np.floor(LARGEST_BITS - np.log2(max(abs(low), abs(high), 2.0**-90)))))
+    power = min(max(power, POWERS[0]), POWERS[1])
     offset = int(np.ceil(np.ldexp(low, power))) - 1
     n_fine = int(np.ceil(np.ldexp(high, power))) - offset + 2
     scale = 0 if n_fine < 1 << bits else min((((1 << bits) - 1) << (31 - bits)) // n_fine, N_FINE - 1)
@@ -139,19 +156,46 @@ def _between(low: float, high: float) -> list[int]:
     return sorted({max(round(number), 1) for number in np.linspace(low, high, N_LENGTHS)}, reverse=True)
 
 
-def exact_steps(threshold: NDArray[np.float32]) -> Steps | None:
-    """Return the longest steps that have all thresholds of a feature at their ends; None if 16 bits do not do."""
+def exact_steps(thresholds: list[NDArray[np.float32]], n_splits: int) -> list[Steps] | None:
+    """Return the longest steps that have all thresholds of each feature at their ends; None if 16 bits do not do.
+
+    Features may share a step length, and a beginning too: what is alike is written once, codes may be longer.
+    """
+    powers = [_power(threshold) for threshold in thresholds]
+    finest = max((power for power in powers if power is not None), default=None)
+    if finest is None or None in powers:
+        return None
+    alone = [_steps_of(t, t, p) for t, p in zip(thresholds, powers, strict=True) if p is not None]
+    even = [_steps_of(t, t, finest) for t in thresholds]
+    together = [_steps_of(np.concatenate(thresholds), t, finest) for t in thresholds]
+    found: list[tuple[int, list[Steps]]] = []
+    for many, bytes_a_feature in ((together, 0), (even, 2), (alone, 3)):
+        steps = [one for one in many if one is not None]
+        if len(steps) == len(thresholds):
+            most = max(one.bits for one in steps)
+            cost = n_splits * most + 8 * bytes_a_feature * len(steps)
+            found.append((cost, [replace(one, bits=most) for one in steps]))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _power(threshold: NDArray[np.float32]) -> int | None:
+    """Return the lowest power of two by which all thresholds are whole numbers."""
     if not np.isfinite(threshold).all():
         return None
-    low, high = float(threshold.min()), float(threshold.max())
     for power in range(-8, 17):
         scaled = np.ldexp(threshold.astype(np.float64), power)
         if (scaled == np.floor(scaled)).all():
-            offset = int(np.ldexp(low, power)) - 1
-            n_fine = int(np.ldexp(high, power)) - offset + 2
-            fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 1 << LARGEST_BITS
-            return Steps(power, offset, 0, max(n_fine - 1, 1).bit_length()) if fits else None
+            return power
     return None
+
+
+def _steps_of(all_of_them: NDArray[np.float32], threshold: NDArray[np.float32], power: int) -> Steps | None:
+    """Return steps that begin at the lowest of some thresholds and reach the highest of a feature."""
+    low, high = float(all_of_them.min()), float(threshold.max())
+    offset = int(np.ldexp(low, power)) - 1
+    n_fine = int(np.ldexp(high, power)) - offset + 2
+    fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 1 << LARGEST_BITS
+    return Steps(power, offset, 0, max(n_fine - 1, 1).bit_length()) if fits else None
 
 
 def ordered_keys(x: NDArray[np.float32]) -> NDArray[np.uint32]:

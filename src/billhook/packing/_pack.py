@@ -44,8 +44,8 @@ def pack(
         What is minimised in that; by default what the link suggests, cross-entropy or squares.
     sample_weight : array, optional
     missing_values : bool
-        Whether rows may have missing values (NaN). If not, a split needs no bit for where they go, and NaN goes
-        right.
+        Whether rows may have missing values (NaN). If not, a split needs no bit for where they go, and a device
+        need not look for them: NaN counts as an infinity of its sign.
 
     Examples
     --------
@@ -80,11 +80,11 @@ def pack(
         if len(rows) != target.size:
             raise ValueError(f"X has {len(rows):,} rows and y {target.size:,} labels")
         chosen = _loss(loss, forest)
-        codes = codes_of(rows, used, grids)
+        codes = codes_of(rows, used, grids, missing_values=missing_values)
         expected = kernel_targets(target, chosen, is_classes=forest.classes is not None, n_columns=coded.base.size)
         value, scale = round_with_rows(coded, codes, expected, weight, chosen, leaf_bits)
     walked = with_whole_values(coded, value, scale)
-    layout, data = encode(walked, used, grids, forest.n_features, leaf_bits)
+    layout, data = encode(walked, used, grids, forest.n_features, leaf_bits, missing_values=missing_values)
     data.flags.writeable = False
     return Packed(
         data=data,
@@ -108,12 +108,8 @@ def _grids(
     used = np.unique(forest.feature[forest.feature >= 0]).astype(np.int64)
     thresholds = [np.unique(forest.threshold[forest.feature == feature]) for feature in used]
     if threshold_bits == "exact":
-        steps = [exact_steps(threshold) for threshold in thresholds]
-        exact = [grid for grid in steps if grid is not None]
-        if len(exact) == len(steps):
-            most = max((grid.bits for grid in exact), default=0)
-            return used, [replace(grid, bits=most) for grid in exact]
-        return used, [Ranks(threshold) for threshold in thresholds]
+        steps = exact_steps(thresholds, int((forest.feature >= 0).sum()))
+        return used, list(steps) if steps is not None else [Ranks(threshold) for threshold in thresholds]
     if rows is None:
         return used, [even_steps(threshold, threshold_bits) for threshold in thresholds]
     return used, [
@@ -136,7 +132,7 @@ def with_whole_values(forest: Forest, value: NDArray[np.int64], scale: float) ->
     """Return the forest with these whole numbers for leaf values, and its base in units of the scale."""
     new = np.zeros_like(forest.value)
     new[forest.feature < 0] = value
-    base = np.clip(np.rint(forest.base / scale), -(2.0**30), 2.0**30)
+    base = np.clip(np.rint(forest.base / scale), -(2.0**29), 2.0**29)
     return without_idle_splits(replace(forest, value=new, base=base))
 
 

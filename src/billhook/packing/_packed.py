@@ -57,8 +57,8 @@ class Packed:
     def scores(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the raw scores in units of `scale`, (rows, columns): whole numbers, those that the device gets."""
         rows = as_rows(X, self)
-        codes = codes_of(rows, self._used, self._grids)
-        raw = self._walked.decision_function(codes).reshape(rows.shape[0], self.layout.n_columns)
+        codes = codes_of(rows, self.used, self.grids, missing_values=self.layout.missing != "none")
+        raw = self.coded.decision_function(codes).reshape(rows.shape[0], self.layout.n_columns)
         return np.rint(raw).astype(np.int64)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -89,21 +89,23 @@ class Packed:
             return np.stack([1.0 - second, second], axis=1)[:, -self.n_classes :]
         return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
 
-    @property
-    def codes(self) -> NDArray[np.int64]:
-        """The threshold codes of all splits."""
-        return self._walked.threshold[self._walked.feature >= 0].astype(np.int64)
+    @cached_property
+    def bounds(self) -> NDArray[np.float32]:
+        """For each node of `coded` that is a split, the largest float32 that goes left; infinity where all do."""
+        found = np.zeros(self.coded.n_nodes, np.float32)
+        for k, grid in enumerate(self.grids):
+            nodes = self.coded.feature == k
+            found[nodes] = grid.bounds(self.coded.threshold[nodes].astype(np.int64))
+        return found + np.float32(0.0)  # and not -0.0
 
     def typical_values(self) -> dict[int, NDArray[np.float32]]:
         """Return, for each feature in use, values on either side of its thresholds."""
-        walked = self._walked
         found = {}
-        for k, (feature, grid) in enumerate(zip(self._used.tolist(), self._grids, strict=True)):
-            codes = np.unique(walked.threshold[walked.feature == k]).astype(np.int64)
-            ends = grid.largest(codes) if len(codes) else np.zeros(1)
+        for k, feature in enumerate(self.used.tolist()):
+            at = np.unique(self.bounds[self.coded.feature == k])
+            at = at[np.isfinite(at)] if np.isfinite(at).any() else np.zeros(1, np.float32)
             with np.errstate(over="ignore"):
-                at = ends.astype(np.float32)
-            found[feature] = np.concatenate([at, np.nextafter(at, np.float32(np.inf))])
+                found[feature] = np.concatenate([at, np.nextafter(at, np.float32(np.inf))])
         return found
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -122,27 +124,29 @@ class Packed:
         n_columns = 1 if self.n_classes <= 2 and layout.n_columns == 1 else self.n_classes
         if layout.n_columns != n_columns or layout.n_values not in (1, n_columns):
             raise ValueError(f"{layout.n_values} of {layout.n_columns} columns do not fit {self.n_classes} classes")
-        if self.n_features != layout.n_features or (self._used >= self.n_features).any():
+        if self.n_features != layout.n_features or (self.used >= self.n_features).any():
             raise ValueError(f"a feature in use is not one of the {self.n_features}")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"feature_names must be {self.n_features} strings")
-        if len(self._grids) != layout.n_used:
-            raise ValueError(f"there are {len(self._grids)} grids for {layout.n_used} features")
-        walked = self._walked
+        if len(self.grids) != layout.n_used:
+            raise ValueError(f"there are {len(self.grids)} grids for {layout.n_used} features")
+        walked = self.coded
         if (walked.feature >= layout.n_used).any():
             raise ValueError("a split tests a feature that is not in use")
 
     @cached_property
-    def _used(self) -> NDArray[np.int64]:
+    def used(self) -> NDArray[np.int64]:
+        """The numbers of the features in use."""
         return decode_features(self.layout, self.data)
 
     @cached_property
-    def _grids(self) -> list[Grid]:
+    def grids(self) -> list[Grid]:
+        """How the values of each feature in use become codes."""
         return decode_grids(self.layout, self.data)
 
     @cached_property
-    def _walked(self) -> Forest:
-        """The forest that the bytes are: features in use, codes for thresholds, whole numbers for values."""
+    def coded(self) -> Forest:
+        """The forest that the bytes are: numbers among `used` for features, codes for thresholds, whole values."""
         return _forest_of(self.layout, decode_nodes(self.layout, self.data))
 
     def __eq__(self, other: object) -> bool:
@@ -160,8 +164,15 @@ class Packed:
         )
 
 
-def codes_of(rows: NDArray[np.float32], used: NDArray[np.int64], grids: list[Grid]) -> NDArray[np.float32]:
-    """Return the codes of the features in use (rows, features), NaN for what is missing; one column at least."""
+def codes_of(
+    rows: NDArray[np.float32], used: NDArray[np.int64], grids: list[Grid], *, missing_values: bool
+) -> NDArray[np.float32]:
+    """Return the codes of the features in use (rows, features), NaN for what is missing; one column at least.
+
+    Where there are no missing values, what is not a number counts as an infinity of its sign.
+    """
+    if not missing_values:
+        rows = np.where(np.isnan(rows), np.copysign(np.float32(np.inf), rows), rows)
     codes = np.zeros((rows.shape[0], max(used.size, 1)), np.float32)
     for k, (feature, grid) in enumerate(zip(used, grids, strict=True)):
         code = grid.codes(rows[:, feature])

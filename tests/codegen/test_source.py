@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
+from billhook.codegen import Form
 from compiled import FLAGS, compiled, write_sources
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, random_forest, tricky_rows
@@ -18,6 +19,13 @@ X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
 WAYS = [("exact", 16), ("exact", 5), (16, 8), (9, 8), (8, 3), (3, 2)]
+KINDS = ("float", "int16", "uint8")
+FORMS = {
+    "compact": Form("compact", KINDS),
+    "fast": Form("fast", KINDS),
+    "fast, small": Form("fast", KINDS, is_small=True),
+}
+SANITISED = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
 
 
 def rows_for(forest, X, n_rows=300):
@@ -34,57 +42,104 @@ def rows_for(forest, X, n_rows=300):
     return np.where(rng.random(rows.shape) < 0.05, np.float32(np.nan), rows)
 
 
+def check(packed, rows, folder, form, *more, kind="float"):
+    """Compare the scores of rows in C with those in Python, bit by bit."""
+    folder.mkdir()
+    if kind != "float":
+        low, high = (0, 255) if kind == "uint8" else (-32768, 32767)
+        rows = np.clip(np.rint(np.nan_to_num(rows, nan=7.0)), low, high).astype(np.float32)
+    found = compiled(packed, folder, *more, form=form, kind=kind)(rows)
+    np.testing.assert_array_equal(found, packed.scores(rows))
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_classifier_scores_the_same_in_c(name, classes, tmp_path):
     X, y = (X2, y2) if classes == 2 else (X3, y3)
     forest = bh.as_forest(clone(CLASSIFIERS[name]).fit(X, y))
     rows = rows_for(forest, X)
-    for k, (threshold_bits, leaf_bits) in enumerate(WAYS[(classes == 3) :: 3]):
+    for (threshold_bits, leaf_bits), form in zip(WAYS[(classes == 3) :: 2], FORMS, strict=True):
         packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits)
-        (tmp_path / str(k)).mkdir()
-        np.testing.assert_array_equal(compiled(packed, tmp_path / str(k))(rows), packed.scores(rows))
+        check(packed, rows, tmp_path / form, FORMS[form])
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_every_regressor_scores_the_same_in_c(name, tmp_path):
     forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
-    rows = rows_for(forest, X_n)
     packed = bh.pack(forest, threshold_bits=10, leaf_bits=9)
-    np.testing.assert_array_equal(compiled(packed, tmp_path)(rows), packed.scores(rows))
+    for form in FORMS:
+        check(packed, rows_for(forest, X_n), tmp_path / form, FORMS[form])
 
 
 @pytest.mark.parametrize(("threshold_bits", "leaf_bits"), WAYS)
 @pytest.mark.parametrize("missing_values", [True, False])
-def test_every_option_scores_the_same_in_c(threshold_bits, leaf_bits, missing_values, tmp_path):
+@pytest.mark.parametrize("form", FORMS)
+def test_every_option_scores_the_same_in_c(threshold_bits, leaf_bits, missing_values, form, tmp_path):
     X, y = load_digits(return_X_y=True)
-    forest = bh.as_forest(RandomForestClassifier(5, max_leaf_nodes=40, random_state=0).fit(X / 7, y))
-    rows = rows_for(forest, X / 7)
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=30, random_state=0).fit(X / 7, y))
     packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits, missing_values=missing_values)
-    sanitised = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
-    np.testing.assert_array_equal(compiled(packed, tmp_path, *sanitised)(rows), packed.scores(rows))
+    check(packed, rows_for(forest, X / 7), tmp_path / "out", FORMS[form], *SANITISED)
 
 
+@pytest.mark.parametrize("threshold_bits", ["exact", 13, 8, 5])
+@pytest.mark.parametrize("form", FORMS)
+def test_whole_numbers_score_the_same_in_c(threshold_bits, form, tmp_path):
+    """Features of any size and sign, thresholds within and beyond what the type can hold."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6)) * [1, 30, 200, 3e3, 2e4, 1e5]
+    y = (X[:, 0] + X[:, 1] / 30 + X[:, 2] / 200 + X[:, 3] / 3e3 + X[:, 4] / 2e4 + X[:, 5] / 1e5) > 0
+    forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=40, random_state=0).fit(np.rint(X), y))
+    packed = bh.pack(forest, threshold_bits=threshold_bits)
+    rows = rows_for(forest, X)
+    for kind in ("int16", "uint8"):
+        check(packed, rows, tmp_path / kind, FORMS[form], *SANITISED, kind=kind)
+
+
+def test_no_address_outside_the_data_is_read(tmp_path):
+    """A program of its own, since the address sanitizer must be there from the beginning."""
+    rng = np.random.default_rng(0)
+    for number, (threshold_bits, leaf_bits, classes) in enumerate(
+        [("exact", 16, 4), (9, 2, 1), (16, 16, 2), (2, 3, 9)]
+    ):
+        forest = random_forest(rng, (0, 7, 90), 5, classes, False, "any")
+        packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits)
+        rows = tricky_rows(rng, 32, 5)
+        for form in FORMS:
+            folder = tmp_path / f"{number}{form}"
+            bh.emit(packed, folder, X=rows, layout=FORMS[form].layout)
+            flags = "CFLAGS=-std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+            done = subprocess.run(["make", "-C", folder, flags, "test"], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_it_is_also_cpp(form, tmp_path):
+    packed = bh.pack(RandomForestClassifier(3, max_leaf_nodes=9, random_state=0).fit(X3, y3))
+    write_sources(packed, tmp_path, FORMS[form])
+    flags = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", "-std=c++11"]
+    subprocess.run(["g++", *flags, "-x", "c++", "-c", "model.c", "-o", "model.o"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("threshold_bits", ["exact", 16, 7])
-def test_made_up_forests_score_the_same_in_c(threshold_bits, tmp_path):
+def test_made_up_forests_score_the_same_in_c(threshold_bits, form, tmp_path):
     rng = np.random.default_rng(0)
     for k, (n_classes, per_class, sizes) in enumerate(
         [(1, False, (0,)), (2, False, (3, 0, 200)), (4, True, (9, 1, 0, 30)), (3, False, (62, 63))]
     ):
         forest = random_forest(rng, sizes, 3, n_classes, per_class, "any")
         packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=6)
-        rows = tricky_rows(rng, 200, 3)
-        (tmp_path / str(k)).mkdir()
-        np.testing.assert_array_equal(compiled(packed, tmp_path / str(k))(rows), packed.scores(rows))
+        check(packed, tricky_rows(rng, 200, 3), tmp_path / str(k), FORMS[form])
 
 
-def test_a_large_forest_scores_the_same_in_c(tmp_path):
+@pytest.mark.parametrize("form", ["compact", "fast"])
+def test_a_large_forest_scores_the_same_in_c(form, tmp_path):
     rng = np.random.default_rng(0)
     forest = random_forest(rng, (70_000,), n_features=784, n_classes=1, thresholds=rng.normal(size=9000))
     rows = rng.normal(size=(40, 784)).astype(np.float32)
     packed = bh.pack(forest, threshold_bits=12, leaf_bits=12)
     assert packed.layout.n_leaves > 65_535
-    np.testing.assert_array_equal(compiled(packed, tmp_path)(rows), packed.scores(rows))
+    check(packed, rows, tmp_path / "out", replace(FORMS[form], inputs=("float",)), "-O0")
 
 
 COMPILERS = {

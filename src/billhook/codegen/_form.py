@@ -1,0 +1,69 @@
+"""How a model is written as C."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.codegen._targets import Target
+from billhook.forest import look_up
+
+LayoutName = Literal["compact", "fast"]
+Input = Literal["float", "int16", "uint8"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What program is written for a model.
+
+    Attributes
+    ----------
+    layout : {"compact", "fast"}
+    inputs : tuple of {"float", "int16", "uint8"}
+        What kinds of features the program takes.
+    is_small : bool
+        Whether the program is for a processor of 8 bits, where a comparison of floats takes much code.
+    """
+
+    layout: LayoutName = "compact"
+    inputs: tuple[Input, ...] = get_args(Input)
+    is_small: bool = False
+
+
+def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> Form:
+    """Return the form that is asked for; by default with all inputs, or floats where each takes its own trees."""
+    chosen: LayoutName = look_up(layout, {name: name for name in get_args(LayoutName)}, "there is no layout")
+    if inputs is None:
+        inputs = get_args(Input) if chosen == "compact" else ("float",)
+    names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+    known: dict[str, Input] = {name: name for name in get_args(Input)}
+    kinds = tuple(dict.fromkeys(look_up(name, known, "there is no kind of input") for name in names))
+    if not kinds:
+        raise ValueError(f"inputs must name one of {', '.join(known)} at least")
+    return Form(chosen, kinds, target.family == "avr")
+
+
+def suffix(kind: Input) -> str:
+    """Return what the names of functions for such features end in."""
+    return "" if kind == "float" else f"_{kind}"
+
+
+def c_type(kind: Input) -> str:
+    """Return the type of a feature in C."""
+    return "float" if kind == "float" else f"{kind}_t"
+
+
+LIMITS = {"int16": (-(2**15), 2**15 - 1), "uint8": (0, 2**8 - 1)}
+
+
+def whole_rows(rows: NDArray[np.float32], kind: Input) -> None:
+    """Raise ValueError unless the rows are whole numbers of this kind."""
+    low, high = LIMITS[kind]
+    fits = (rows == np.rint(rows)) & (rows >= low) & (rows <= high)
+    if not fits.all():
+        row, feature = np.argwhere(~fits)[0]
+        raise ValueError(
+            f"{kind} features are whole numbers from {low:,} to {high:,}; X[{row}, {feature}] is {rows[row, feature]}"
+        )
