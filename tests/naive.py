@@ -510,3 +510,65 @@ def objective(start, forest, X, y, loss, l2, shrink_to=None, penalty=None, stren
         of_tree = np.add.reduceat((table(forest) ** 2).sum(axis=1), forest.offset[:-1])
         total += strength * np.sqrt(of_tree).sum()
     return total
+
+
+def bits_at(data, first, width):
+    """Return the whole number in so many bits from this one on, lowest first."""
+    return sum((int(data[i // 8]) >> i % 8 & 1) << (i - first) for i in range(first, first + width))
+
+
+def packed_scores(packed, codes):
+    """Return the scores of rows, given the codes of their features in use, from the bytes, bit by bit."""
+    layout, data, at = packed.layout, packed.data, packed.layout.sections
+    table_bits = max(layout.n_entries - 1, 0).bit_length()
+    tree_bits = layout.tree_bits + layout.column_bits
+    left = goes_left(packed, codes)
+    scores = []
+    for n in range(len(codes)):
+        base = [bits_at(data, 8 * at["base"] + 32 * c, 32) for c in range(layout.n_columns)]
+        score = [b - 2**32 if b >= 2**31 else b for b in base]
+        split_before = leaf_before = 0
+        for tree in range(layout.n_trees):
+            n_inner = bits_at(data, 8 * at["trees"] + tree * tree_bits, layout.tree_bits)
+            column = bits_at(data, 8 * at["trees"] + tree * tree_bits + layout.tree_bits, layout.column_bits)
+            split, is_split = 0, n_inner > 0
+            leaf = 0
+            while is_split:
+                side = 2 * split + (not left[n][split_before + split])
+                first = 8 * at["shapes"] + 2 * split_before
+                ones = sum(bits_at(data, first + i, 1) for i in range(side))
+                is_split = bool(bits_at(data, first + side, 1))
+                split, leaf = ones + 1, side - ones
+            for v in range(layout.n_values):
+                number = leaf_before + leaf
+                if layout.n_entries:
+                    entry = bits_at(data, 8 * at["leaves"] + number * table_bits, table_bits)
+                    where = 8 * at["table"] + (entry * layout.n_values + v) * layout.leaf_bits
+                else:
+                    where = 8 * at["leaves"] + (number * layout.n_values + v) * layout.leaf_bits
+                stored = bits_at(data, where, layout.leaf_bits)
+                factor = bits_at(data, 8 * (at["factors"] + column + v), 8) if layout.factor_bits else 1
+                score[column + v] += factor * (stored - 2 ** (layout.leaf_bits - 1))
+            split_before += n_inner
+            leaf_before += n_inner + 1
+        scores.append(score)
+    return np.array(scores)
+
+
+def goes_left(packed, codes):
+    """Return whether each row goes left at each split, in the order of the bytes."""
+    layout, data, at = packed.layout, packed.data, packed.layout.sections
+    pair_bits = max(layout.n_pairs - 1, 0).bit_length()
+    tests = []
+    for split in range(layout.n_inner):
+        where = 8 * at["tests"] + split * (pair_bits if layout.n_pairs else layout.test_bits)
+        if layout.n_pairs:
+            where = 8 * at["pairs"] + bits_at(data, where, pair_bits) * layout.test_bits
+        feature = bits_at(data, where, layout.feature_bits)
+        code = bits_at(data, where + layout.feature_bits, layout.code_bits)
+        left = bits_at(data, where + layout.feature_bits + layout.code_bits, 1) if layout.missing == "split" else 0
+        tests.append((feature, code, left if layout.missing == "split" else layout.missing == "left"))
+    return [
+        [bool(left) if math.isnan(row[feature]) else row[feature] <= code for feature, code, left in tests]
+        for row in codes.tolist()
+    ]

@@ -83,7 +83,7 @@ def take_steps(
 ) -> None:
     """Move the values of one tree's leaves, and write by how much; leaves without rows stay.
 
-    `grid` is empty, or a unit and the lowest and highest number of it that a value may be rounded to.
+    `grid` is empty, or for each value a unit and the lowest and highest number of it that it may be rounded to.
     """
     n_leaves, n_values = table.shape
     for i in range(n_leaves):
@@ -110,8 +110,8 @@ def take_steps(
     if grid.size > 0:
         for i in range(n_leaves):
             for c in range(n_values):
-                units = min(max(np.rint((table[i, c] + step[i, c]) / grid[0]), grid[1]), grid[2])
-                step[i, c] = units * grid[0] - table[i, c]
+                units = min(max(np.rint((table[i, c] + step[i, c]) / grid[c, 0]), grid[c, 1]), grid[c, 2])
+                step[i, c] = units * grid[c, 0] - table[i, c]
     for i in range(n_leaves):
         for c in range(n_values):
             table[i, c] += step[i, c]
@@ -366,7 +366,7 @@ def descend_many(
             group,
             largest,
             damping,
-            grid,
+            grid[here : here + np.uint64(n_values)],
             step,
         )
         curvature[leaves] = bend[:size]

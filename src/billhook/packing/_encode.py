@@ -10,6 +10,7 @@ All sections stand one after the other in one string of bytes, each at the begin
     pairs       the pairs, if that is shorter
     leaves      the numbers of each leaf, or the number of an entry of the table
     table       different leaves, if that is shorter
+    factors     8 bits for each column, if columns have scales of their own: a leaf's number counts so many times
     base        32 bits for each column
 
 Splits and leaves stand tree after tree, level by level. Where the sides of a split are is not written: the k-th bit
@@ -28,10 +29,12 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
 from billhook.packing._grids import Ranks, Steps
+from billhook.packing._leaves import by_leaf
 from billhook.packing._order import level_order
 
 Grid = Ranks | Steps
 Bytes = NDArray[np.uint8]
+FACTOR_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Layout:
         Of the number of splits of a tree.
     leaf_bits : int
         Of one number of a leaf.
+    factor_bits : int
+        Of what the numbers of a column are times; 0 if that is 1 for all.
     n_pairs, n_entries : int
         0 where there is no table.
     n_thresholds : int
@@ -73,6 +78,7 @@ class Layout:
     missing: str
     tree_bits: int
     leaf_bits: int
+    factor_bits: int
     n_pairs: int
     n_entries: int
     n_thresholds: int
@@ -114,6 +120,7 @@ class Layout:
             "pairs": -(-self.n_pairs * self.test_bits // 8),
             "leaves": -(-self.n_leaves * (bits_for(self.n_entries) if self.n_entries else entry) // 8),
             "table": -(-self.n_entries * entry // 8),
+            "factors": -(-self.n_columns * self.factor_bits // 8),
             "base": 4 * self.n_columns,
             "end": 0,
         }
@@ -122,9 +129,17 @@ class Layout:
 
 
 def encode(
-    walked: Forest, used: NDArray[np.int64], grids: list[Grid], n_features: int, leaf_bits: int
+    walked: Forest,
+    used: NDArray[np.int64],
+    grids: list[Grid],
+    n_features: int,
+    leaf_bits: int,
+    factor: NDArray[np.int64] | None,
 ) -> tuple[Layout, Bytes]:
-    """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes."""
+    """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes.
+
+    `factor` is what the values of each column are multiples of, if not of 1.
+    """
     order = level_order(walked)
     feature = walked.feature[order.inner].astype(np.int64)
     code = walked.threshold[order.inner].astype(np.int64)
@@ -139,8 +154,11 @@ def encode(
         test |= left.astype(np.int64) << (feature_bits + code_bits)
     test_bits = feature_bits + code_bits + (missing == "split")
     low = -(1 << (leaf_bits - 1))
-    values = walked.value[order.leaf].astype(np.int64) - low
+    values = walked.value[order.leaf].astype(np.int64)
     n_values = values.shape[1]
+    if factor is not None:
+        values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, n_values)
+    values -= low
     tests, pairs = _shortest(test[:, None], test_bits)
     leaves, entries = _shortest(values, leaf_bits)
     tree_bits = bits_for(int(order.n_inner.max()) + 1)
@@ -160,6 +178,7 @@ def encode(
         "pairs": pairs[1],
         "leaves": leaves,
         "table": entries[1],
+        "factors": np.zeros(0, np.uint8) if factor is None else factor.astype(np.uint8),
         "base": walked.base.astype("<i4").view(np.uint8),
     }
     layout = Layout(
@@ -177,6 +196,7 @@ def encode(
         missing=missing,
         tree_bits=tree_bits,
         leaf_bits=leaf_bits,
+        factor_bits=0 if factor is None else FACTOR_BITS,
         n_pairs=pairs[0],
         n_entries=entries[0],
         n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
@@ -230,7 +250,7 @@ def section(layout: Layout, data: Bytes, name: str) -> Bytes:
 
 
 def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
-    """Return what the bytes say about trees, splits and leaves, level by level."""
+    """Return what the bytes say about trees, splits and leaves, level by level; values are times their factors."""
     trees = unpack_bits(section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
     shape = unpack_bits(section(layout, data, "shapes"), 1, 2 * layout.n_inner)
     test = _numbers(layout, data, "tests", "pairs", layout.n_inner, layout.n_pairs, layout.test_bits, 1)[:, 0]
@@ -239,14 +259,21 @@ def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
     )
     feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
     base = section(layout, data, "base")[: 4 * layout.n_columns]
+    n_inner, column = trees & ((1 << layout.tree_bits) - 1), trees >> layout.tree_bits
+    value -= 1 << (layout.leaf_bits - 1)
+    if layout.factor_bits:
+        factor = unpack_bits(section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
+        if not factor.all():
+            raise ValueError("the factor of a column is 0")
+        value *= by_leaf(factor, column, n_inner + 1, layout.n_values)
     return {
-        "n_inner": trees & ((1 << layout.tree_bits) - 1),
-        "column": trees >> layout.tree_bits,
+        "n_inner": n_inner,
+        "column": column,
         "goes_on": shape.astype(np.bool_).reshape(-1, 2),
         "feature": test & feature_mask,
         "code": test >> layout.feature_bits & code_mask,
         "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),
-        "value": value - (1 << (layout.leaf_bits - 1)),
+        "value": value,
         "base": base.view("<i4").astype(np.int64),
     }
 

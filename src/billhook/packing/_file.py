@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KIND = "packed"
 META = ("scale", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
-LIMITS = {"code_bits": 16, "count_bits": 17, "offset_bytes": 4, "leaf_bits": 16, "tree_bits": 32}
+LIMITS = {"code_bits": 16, "count_bits": 17, "offset_bytes": 4, "leaf_bits": 16, "factor_bits": 8, "tree_bits": 32}
 
 
 def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:

@@ -8,7 +8,7 @@ from billhook.forest import Forest, as_int, as_rows, as_targets, as_weights
 from billhook.interop import as_forest
 from billhook.packing._encode import Grid, encode
 from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps
-from billhook.packing._leaves import round_values
+from billhook.packing._leaves import Rounded, find_units, round_values
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._plain import plain_sum, without_idle_splits
 from billhook.packing._rounding import round_with_rows
@@ -20,6 +20,7 @@ def pack(
     *,
     threshold_bits: int | Literal["exact"] = 8,
     leaf_bits: int = 8,
+    scales: Literal["one", "class"] = "one",
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     loss: str | None = None,
@@ -36,6 +37,9 @@ def pack(
         of their feature. With ``"exact"`` every float32 row goes the way it goes in the forest.
     leaf_bits : int
         Bits of a number of a leaf, 2 to 16: one for each class, or one in all for two classes and for regression.
+    scales : {"one", "class"}
+        Whether all numbers of leaves are worth the same, or those of each class have a scale of their own: a byte a
+        class. With one number a row, as for two classes, there is no difference.
     X, y : rows and their labels or targets, optional
         With X, the steps that thresholds are rounded to are chosen so that few of these rows go another way. With y
         too, leaves are rounded one tree after the other so that later trees make up for what earlier ones lost: worth
@@ -64,6 +68,8 @@ def pack(
     if threshold_bits != "exact":
         threshold_bits = _between(threshold_bits, "threshold_bits")
     leaf_bits = _between(leaf_bits, "leaf_bits")
+    if scales not in ("one", "class"):
+        raise ValueError(f'scales must be "one" or "class", not {scales!r}')
     plain = plain_sum(forest)
     if not missing_values:
         plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
@@ -72,8 +78,9 @@ def pack(
     rows = None if X is None else as_rows(X, forest)
     used, grids = _grids(plain, threshold_bits, rows)
     coded = with_codes(plain, used, grids)
+    units = find_units(coded, leaf_bits, by_class=scales == "class")
     if rows is None or y is None:
-        value, scale = round_values(coded.value[coded.feature < 0], leaf_bits)
+        rounded = round_values(coded, leaf_bits, units)
     else:
         target = as_targets(y, forest)
         weight = np.ones(target.size) if sample_weight is None else as_weights(sample_weight, target.size)
@@ -82,14 +89,15 @@ def pack(
         chosen = _loss(loss, forest)
         codes = codes_of(rows, used, grids)
         expected = kernel_targets(target, chosen, is_classes=forest.classes is not None, n_columns=coded.base.size)
-        value, scale = round_with_rows(coded, codes, expected, weight, chosen, leaf_bits)
-    walked = with_whole_values(coded, value, scale)
-    layout, data = encode(walked, used, grids, forest.n_features, leaf_bits)
+        rounded = round_with_rows(coded, codes, expected, weight, chosen, leaf_bits, units)
+    walked = with_whole_values(coded, rounded)
+    factor = rounded.units.factor if scales == "class" and coded.base.size > 1 else None
+    layout, data = encode(walked, used, grids, forest.n_features, leaf_bits, factor)
     data.flags.writeable = False
     return Packed(
         data=data,
         layout=layout,
-        scale=scale,
+        scale=rounded.units.scale,
         link=forest.link,
         task=forest.task,
         ties=forest.ties,
@@ -132,11 +140,12 @@ def with_codes(forest: Forest, used: NDArray[np.int64], grids: list[Grid]) -> Fo
     return replace(forest, feature=feature, threshold=threshold, n_features=max(used.size, 1), feature_names=None)
 
 
-def with_whole_values(forest: Forest, value: NDArray[np.int64], scale: float) -> Forest:
-    """Return the forest with these whole numbers for leaf values, and its base in units of the scale."""
+def with_whole_values(forest: Forest, rounded: Rounded) -> Forest:
+    """Return the forest with these whole numbers, times the factor of their column, and its base in whole scales."""
+    value, units = rounded
     new = np.zeros_like(forest.value)
-    new[forest.feature < 0] = value
-    base = np.clip(np.rint(forest.base / scale), -(2.0**30), 2.0**30)
+    new[forest.feature < 0] = value * units.factor_of_leaves(forest)
+    base = np.clip(np.rint(forest.base / units.scale), -(2.0**30), 2.0**30)
     return without_idle_splits(replace(forest, value=new, base=base))
 
 
