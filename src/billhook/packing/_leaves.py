@@ -55,20 +55,24 @@ def by_leaf(
     return np.repeat(factor[tree_column], n_leaves)[:, None]
 
 
-def find_units(forest: Forest, bits: int, *, by_class: bool) -> Units:
-    """Return units for which all leaf values fit so many bits: the same, or as fit each column of the scores."""
-    high = limits(bits)[1]
+def largest_by_column(forest: Forest) -> Vector:
+    """Return the largest leaf value of each column of the scores, without its sign."""
     size = np.abs(forest.value[forest.feature < 0])
-    overall = float(size.max(initial=0.0))
-    n_columns = forest.base.size
-    if overall == 0.0:
-        return Units(1.0, np.ones(n_columns, np.int64))
-    if not by_class or n_columns == 1:
-        return Units(overall / high, np.ones(n_columns, np.int64))
-    largest = np.zeros(n_columns)
+    largest = np.zeros(forest.base.size)
     column = np.repeat(forest.tree_column, np.diff(forest.offset))[forest.feature < 0]
     np.maximum.at(largest, column[:, None] + np.arange(size.shape[1]), size)
-    most = max(1, min(LARGEST_FACTOR, LARGEST_SUM // ((high + 1) * forest.n_trees)))
+    return largest
+
+
+def find_units(largest: Vector, bits: int, n_trees: int, *, by_class: bool) -> Units:
+    """Return units in which values as large as these fit so many bits: the same, or as fits each column."""
+    high = limits(bits)[1]
+    overall = float(largest.max())
+    if overall == 0.0:
+        return Units(1.0, np.ones(largest.size, np.int64))
+    if not by_class or largest.size == 1:
+        return Units(overall / high, np.ones(largest.size, np.int64))
+    most = max(1, min(LARGEST_FACTOR, LARGEST_SUM // ((high + 1) * n_trees)))
     factor = np.ceil(largest / overall * most * (1.0 - 1e-12))
     return Units(overall / high / most, np.clip(factor, 1, most).astype(np.int64))
 

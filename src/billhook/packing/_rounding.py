@@ -13,7 +13,7 @@ from billhook.refinement import Descent, Loss, Problem, find_leaves
 Vector = NDArray[np.float64]
 PASSES = 3
 # The scale that suits few bits cuts off the largest values: these shares of what holds all are tried.
-FACTORS = (1.0, 0.85, 0.7, 0.55, 0.4)
+SHARES = (1.0, 0.85, 0.7, 0.55, 0.4)
 
 
 def round_with_rows(
@@ -32,7 +32,7 @@ def round_with_rows(
     low, high = limits(bits)
     leaf = find_leaves(Problem(coded), [(codes, target.size)], by_row=False, n_jobs=None)
     best, lowest = None, np.inf
-    for share in FACTORS:
+    for share in SHARES:
         tried = units._replace(scale=units.scale * share)
         problem = Problem(with_whole_base(coded, tried))
         descent = Descent(problem, leaf, target, weight, loss, 1.0, 1.0, problem.value.copy())
