@@ -13,7 +13,7 @@ from billhook.refinement import Descent, Loss, Problem, find_leaves
 Vector = NDArray[np.float64]
 PASSES = 3
 # The scale that suits few bits cuts off the largest values: these shares of what holds all are tried.
-SHARES = (1.0, 0.85, 0.7, 0.55, 0.4)
+SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.22, 0.16)
 
 
 def round_with_rows(
