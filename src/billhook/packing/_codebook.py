@@ -15,7 +15,7 @@ from billhook.forest import Forest
 from billhook.kernels import choose_entries, move_entries
 from billhook.packing._k_means import k_means, nearest
 from billhook.packing._leaves import Rounded, Units, find_units, limits
-from billhook.packing._rounding import SHARES, with_whole_base
+from billhook.packing._rounding import best_of_scales, with_whole_base
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Vector = NDArray[np.float64]
@@ -59,26 +59,28 @@ def round_to_codebook_with_rows(
     by_tree = zip(leaf, problem.n_leaves_by_tree, strict=True)
     of_leaf: Vector = np.concatenate([np.bincount(ids, weight, n) for ids, n in by_tree]) + np.float64(L2)
     start = k_means(problem.value, of_leaf, n_entries)
-    # What k-means alone comes to: nothing worse is returned.
-    best_units = units_of(start, coded, bits, by_class=by_class)
-    best = Sharing.of(with_whole_base(coded, best_units), rows, whole_entries(start, best_units, bits))
-    best.settle(nearest(problem.value, best.entries).number)
-    free = Sharing.of(coded, rows, start)
+    free = Sharing.of(coded, rows, start.copy())
     for _ in range(FREE_ROUNDS):
         free.choose()
         free.move(ANYWHERE)
-    units = units_of(free.entries, coded, bits, by_class=by_class)
-    for share in SHARES:
-        tried = units._replace(scale=units.scale * share)
-        whole = Sharing.of(with_whole_base(coded, tried), rows, free.entries.copy())
+
+    def attempt(units: Units) -> tuple[float, tuple[Sharing, Units]]:
+        whole = Sharing.of(with_whole_base(coded, units), rows, free.entries.copy())
         whole.settle(free.chosen.copy())
-        whole.move(grid_of(tried, bits))
-        if whole.objective() < best.objective():
-            best, best_units = whole, tried
+        whole.move(grid_of(units, bits))
+        return whole.objective(), (whole, units)
+
+    learned, units = best_of_scales(units_of(free.entries, coded, bits, by_class=by_class), attempt)
+    # What k-means alone comes to: nothing worse is returned.
+    plain_units = units_of(start, coded, bits, by_class=by_class)
+    plain = Sharing.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
+    plain.settle(nearest(problem.value, plain.entries).number)
+    if plain.objective() < learned.objective():
+        learned, units = plain, plain_units
     for _ in range(WHOLE_ROUNDS):
-        best.choose()
-        best.move(grid_of(best_units, bits))
-    return in_units(best.entries[best.chosen], best_units)
+        learned.choose()
+        learned.move(grid_of(units, bits))
+    return in_units(learned.entries[learned.chosen], units)
 
 
 def units_of(entries: Vector, coded: Forest, bits: int, *, by_class: bool) -> Units:

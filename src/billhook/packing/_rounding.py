@@ -1,7 +1,8 @@
 """Leaf values rounded one tree after the other, so that the trees still to come make up for it."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,10 @@ from billhook.packing._leaves import Rounded, Units, limits
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Vector = NDArray[np.float64]
+Result = TypeVar("Result")
 PASSES = 3
 # The scale that suits few bits cuts off the largest values: these shares of what holds all are tried.
-SHARES = (1.0, 0.85, 0.7, 0.55, 0.4, 0.3, 0.22, 0.16)
+SHARES = (0.85, 0.7, 0.55, 0.4, 0.3, 0.22, 0.16)
 
 
 def round_with_rows(
@@ -31,16 +33,28 @@ def round_with_rows(
     """
     low, high = limits(bits)
     leaf = find_leaves(Problem(coded), [(codes, target.size)], by_row=False, n_jobs=None)
-    best, lowest = None, np.inf
-    for share in SHARES:
-        tried = units._replace(scale=units.scale * share)
-        problem = Problem(with_whole_base(coded, tried))
+
+    def attempt(units: Units) -> tuple[float, Rounded]:
+        problem = Problem(with_whole_base(coded, units))
         descent = Descent(problem, leaf, target, weight, loss, 1.0, 1.0, problem.value.copy())
-        value = descent.round_to(tried.of_column, low, high, PASSES) / tried.of_leaves(coded)
-        objective = descent.objective()
+        value = descent.round_to(units.of_column, low, high, PASSES) / units.of_leaves(coded)
+        return descent.objective(), Rounded(np.rint(value).astype(np.int64), units)
+
+    return best_of_scales(units, attempt)
+
+
+def best_of_scales(units: Units, attempt: Callable[[Units], tuple[float, Result]]) -> Result:
+    """Return the result with the lowest objective, of scales that fall until two in a row do no better."""
+    lowest, best = attempt(units)
+    n_worse = 0
+    for share in SHARES:
+        objective, result = attempt(units._replace(scale=units.scale * share))
         if objective < lowest:
-            best, lowest = Rounded(np.rint(value).astype(np.int64), tried), objective
-    assert best is not None
+            lowest, best, n_worse = objective, result, 0
+        else:
+            n_worse += 1
+        if n_worse == 2:
+            break
     return best
 
 
