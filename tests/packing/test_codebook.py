@@ -96,6 +96,28 @@ def test_no_round_raises_the_objective(seed, loss, n_entries):
     assert np.rint(whole).max() <= 7
 
 
+@pytest.mark.parametrize("loss", SOME_LOSSES)
+def test_values_may_be_thousands(loss):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, sizes=(5, 9, 7), n_classes=3, weights="sum", thresholds=rng.normal(size=20))
+    forest = forest.with_values(forest.value * 3000.0)
+    X = rng.normal(size=(60, forest.n_features)).astype(np.float32)
+    y = rng.integers(3, size=60)
+    problem = Problem(forest)
+    leaf = find_leaves(problem, [(X, 60)], by_row=False, n_jobs=None)
+    rows = (leaf, y.astype(np.uint64), np.ones(60), LOSSES[loss])
+    sharing = codebook.Sharing.of(forest, rows, k_means(problem.value, np.ones(len(problem.value)), 4))
+    sharing.choose()
+    sharing.move(codebook.ANYWHERE)
+    reached = sharing.objective()
+    assert np.isfinite(reached)
+    if loss != "cross_entropy":
+        sharing.settle(sharing.chosen)
+        assert sharing.objective() == pytest.approx(reached, rel=1e-9)
+    packed = bh.pack(forest, codebook=4, leaf_bits=2, X=X, y=forest.classes[y], loss=loss)
+    assert len(vectors_of(packed)) <= 4
+
+
 @given(st.integers(0, 2**32), st.integers(1, 12))
 def test_k_means_ends_where_each_entry_is_the_mean_of_its_vectors(seed, n_entries):
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ from billhook.kernels._compile import compiled
 SQUARED, LOGISTIC = 0, 1
 TINY = 1e-290
 FLOOR = 1e-10
+FAR = 600.0
 # How often a step of an entry is tried, each time half as long, until the loss does not rise.
 HALVINGS = 4
 
@@ -137,6 +138,8 @@ def choose_entries(
                 losses[i, j] = 0.0
                 for c in range(n_classes):
                     step[i, c, j] = entries[e, c] - table[at, c]
+                    if loss == LOGISTIC:
+                        step[i, c, j] = min(max(step[i, c, j], -FAR), FAR)
                     move[i, c, j] = np.exp(step[i, c, j]) if loss == LOGISTIC else step[i, c, j]
                     losses[i, j] += 0.5 * l2 * (entries[e, c] - anchor[at, c]) ** 2
         for n in range(n_rows):
@@ -253,7 +256,7 @@ def move_entries(
                 for m in range(1, most + 1):
                     for c in range(n_classes):
                         step[m, c] = step[1, c] * m
-                        move[m, c] = np.exp(step[m, c]) if loss == LOGISTIC else step[m, c]
+                        move[m, c] = np.exp(min(max(step[m, c], -FAR), FAR)) if loss == LOGISTIC else step[m, c]
                 rises = 0.0
                 for c in range(n_classes):
                     rises += l2 * (n_leaves[e] * (entries[e, c] + 0.5 * step[1, c]) - pull[e, c]) * step[1, c]

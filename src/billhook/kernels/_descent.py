@@ -17,6 +17,8 @@ SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE = rang
 TINY = 1e-290
 # Added to every curvature, so that a leaf of settled rows divides by something.
 FLOOR = 1e-10
+# The most that is multiplied by at once is exp of this: rounded values may jump that far.
+FAR = 600.0
 
 
 @compiled
@@ -235,7 +237,7 @@ def descend_one(
         take_steps(table[leaves], anchor[leaves], slope, bend, used[leaves], l2, group, largest, damping, grid, step)
         curvature[leaves] = bend
         for i in range(size):
-            move[i] = np.exp(step[i, 0]) if multiplies else step[i, 0]
+            move[i] = np.exp(min(max(step[i, 0], -FAR), FAR)) if multiplies else step[i, 0]
         before = k
     for row in range(leaf.shape[1]):
         n = np.uint64(row)
@@ -372,7 +374,7 @@ def descend_many(
         curvature[leaves] = bend[:size]
         for i in range(size):
             for j in range(n_values):
-                move[i, j] = np.exp(step[i, j]) if loss == LOGISTIC else step[i, j]
+                move[i, j] = np.exp(min(max(step[i, j], -FAR), FAR)) if loss == LOGISTIC else step[i, j]
         before, moved = k, here
     for row in range(n_rows):
         n = np.uint64(row)
