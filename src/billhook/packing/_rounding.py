@@ -44,17 +44,13 @@ def round_with_rows(
 
 
 def best_of_scales(units: Units, attempt: Callable[[Units], tuple[float, Result]]) -> Result:
-    """Return the result with the lowest objective, of scales that fall until two in a row do no better."""
+    """Return the result with the lowest objective, of all shares of the scale."""
+    # All of them: where most values are rounded to nothing, the objective rises before it falls.
     lowest, best = attempt(units)
-    n_worse = 0
     for share in SHARES:
         objective, result = attempt(units._replace(scale=units.scale * share))
         if objective < lowest:
-            lowest, best, n_worse = objective, result, 0
-        else:
-            n_worse += 1
-        if n_worse == 2:
-            break
+            lowest, best = objective, result
     return best
 
 
