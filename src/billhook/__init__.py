@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from billhook.codegen import Measurement, MissingToolError, Target, emit, measure, targets
 from billhook.forest import Forest, ModelFileError
 from billhook.interop import as_forest, to_estimator
-from billhook.packing import Packed, load, pack
+from billhook.packing import Packed, PackReport, load, pack, pack_report
 from billhook.pruning import (
     PruningChoice,
     PruningGain,
@@ -39,6 +39,7 @@ __all__ = [
     "Measurement",
     "MissingToolError",
     "ModelFileError",
+    "PackReport",
     "Packed",
     "PrunedForestClassifier",
     "PrunedForestRegressor",
@@ -55,6 +56,7 @@ __all__ = [
     "measure",
     "merge",
     "pack",
+    "pack_report",
     "prune",
     "pruning_choice",
     "pruning_gain",

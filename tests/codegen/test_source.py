@@ -95,6 +95,20 @@ def test_whole_numbers_score_the_same_in_c(threshold_bits, form, tmp_path):
         check(packed, rows, tmp_path / kind, FORMS[form], *SANITISED, kind=kind)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("per_class", [False, True])
+@pytest.mark.parametrize("leaf_bits", [3, 16])
+def test_scales_of_classes_and_codebooks_score_the_same_in_c(form, per_class, leaf_bits, tmp_path):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (20, 0, 9, 30), 4, 4, per_class, "any")
+    forest = forest.with_values(forest.value * (1.0 if per_class else np.array([9.0, 1.0, 0.01, 3.0])))
+    rows = tricky_rows(rng, 200, 4)
+    for number, codebook in enumerate((None,) if per_class else (None, 7)):
+        packed = bh.pack(forest, leaf_bits=leaf_bits, scales="class", codebook=codebook)
+        assert packed.layout.factor_bits == 8
+        check(packed, rows, tmp_path / str(number), FORMS[form], *SANITISED)
+
+
 def test_no_address_outside_the_data_is_read(tmp_path):
     """A program of its own, since the address sanitizer must be there from the beginning."""
     rng = np.random.default_rng(0)
@@ -139,7 +153,9 @@ def test_a_large_forest_scores_the_same_in_c(form, tmp_path):
     rows = rng.normal(size=(40, 784)).astype(np.float32)
     packed = bh.pack(forest, threshold_bits=12, leaf_bits=12)
     assert packed.layout.n_leaves > 65_535
-    check(packed, rows, tmp_path / "out", replace(FORMS[form], inputs=("float",)), "-O0")
+    check(
+        packed, rows, tmp_path / "out", replace(FORMS[form], inputs=("float",)), "-O0", "-Wno-misleading-indentation"
+    )
 
 
 COMPILERS = {

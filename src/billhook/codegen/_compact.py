@@ -58,6 +58,9 @@ def _add_trees(packed: Packed) -> str:
     walk = _walk(packed, node) if layout.n_used else ""
     begin, width = 8 * layout.sections["trees"], max(layout.tree_bits + layout.column_bits, 1)
     end = whole(begin + layout.n_trees * width)
+    start, finish = _base(packed), ""
+    if layout.factor_bits:
+        start, finish = f"    for (c = 0; c < {layout.n_columns}; c++)\n        scores[c] = 0;\n", start
     counters = f"    {count(layout.n_columns)} c;\n" if layout.n_columns > 1 else ""
     counters += "    place value;\n" if layout.n_values > 1 else ""
     return f"""/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
@@ -66,28 +69,32 @@ static void add_trees({codes}int32_t *scores)
 {{
     {nodes} first = 0, leaf = 0; /* of the tree */
     place tree;
-{counters}{_start(packed)}    for (tree = {whole(begin)}; tree < {end}; tree = (place)(tree + {width}u)) {{
+{counters}{start}    for (tree = {whole(begin)}; tree < {end}; tree = (place)(tree + {width}u)) {{
         number size = take(tree);
         {node} split = 0{walk};
 {_add_leaf(packed)}        split = ({node})(size & {mask(layout.tree_bits)});
         first = ({nodes})(first + split);
         leaf = ({nodes})(leaf + split + 1u);
     }}
-}}
+{finish}}}
 """
 
 
-def _start(packed: Packed) -> str:
-    """Return statements that set the scores to what they begin with."""
+def _base(packed: Packed) -> str:
+    """Return statements that set the scores to what they begin with, or add that to sums times their factors."""
     layout = packed.layout
     if layout.n_columns == 1:
         return f"    scores[0] = {layout.base};\n"
-    if layout.base_bytes == 0:
-        return f"    for (c = 0; c < {layout.n_columns}; c++)\n        scores[c] = {layout.base};\n"
-    read = {1: "(int8_t)BYTE(at)", 2: "(int16_t)HALF(at)", 4: "(int32_t)WORD(at)"}[layout.base_bytes]
+    read = {0: str(layout.base), 1: "(int8_t)BYTE(at)", 2: "(int16_t)HALF(at)", 4: "(int32_t)WORD(at)"}
+    base = read[layout.base_bytes]
+    where = f"        place at = (place)({whole(layout.sections['base'])} + {layout.base_bytes}u * c);\n"
+    value = base
+    if layout.factor_bits:
+        where += f"        place factor = (place)({whole(layout.sections['factors'])} + c);\n"
+        value = f"(int32_t)((uint32_t)scores[c] * BYTE(factor) + (uint32_t)({base}))"
+    where = where if layout.base_bytes else where.partition("\n")[2]
     return f"""    for (c = 0; c < {layout.n_columns}; c++) {{
-        place at = (place)({whole(layout.sections["base"])} + {layout.base_bytes}u * c);
-        scores[c] = {read};
+{where}        scores[c] = {value};
     }}
 """
 

@@ -26,6 +26,8 @@ from billhook.packing import Packed
 
 # Compilers take more than their time over longer functions.
 MOST_SPLITS = 1000
+# How AVR reads numbers of so many bits from flash.
+WORDS = {8: "byte", 16: "word", 32: "dword"}
 INFINITY = 0x7F800000
 NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
@@ -148,9 +150,9 @@ class Leaves:
         """Return the table of leaves, if there is one."""
         if not self.is_table:
             return ""
-        small = int(self.rows.min()) >= -128 and int(self.rows.max()) <= 127
-        kind = "int8_t" if small else "int16_t"
-        read = "byte" if small else "word"
+        largest = max(-int(self.rows.min()) - 1, int(self.rows.max()))
+        bits, read = next((n, word) for n, word in WORDS.items() if largest < 1 << (n - 1))
+        kind = f"int{bits}_t"
         include = "" if has_reader else "#include <avr/pgmspace.h>\n"
         rows = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in self.rows.tolist())
         return f"""#if defined(__AVR__)

@@ -1,5 +1,6 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
+from billhook.kernels._codebook import choose_entries, move_entries
 from billhook.kernels._descent import add_leaf_values, descend_many, descend_one
 from billhook.kernels._ensemble import (
     add_tree,
@@ -23,6 +24,7 @@ __all__ = [
     "add_tree",
     "average_upwards",
     "best_addition",
+    "choose_entries",
     "descend_many",
     "descend_one",
     "go_through",
@@ -32,6 +34,7 @@ __all__ = [
     "leaf_ids",
     "leaf_ids_of_few",
     "leaf_ids_plainly",
+    "move_entries",
     "rank_best_first",
     "shuffle",
     "sum_by_leaf_and_class",

@@ -17,6 +17,8 @@ SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE = rang
 TINY = 1e-290
 # Added to every curvature, so that a leaf of settled rows divides by something.
 FLOOR = 1e-10
+# The most that is multiplied by at once is exp of this: rounded values may jump that far.
+FAR = 600.0
 
 
 @compiled
@@ -83,7 +85,7 @@ def take_steps(
 ) -> None:
     """Move the values of one tree's leaves, and write by how much; leaves without rows stay.
 
-    `grid` is empty, or a unit and the lowest and highest number of it that a value may be rounded to.
+    `grid` is empty, or for each value a unit and the lowest and highest number of it that it may be rounded to.
     """
     n_leaves, n_values = table.shape
     for i in range(n_leaves):
@@ -110,8 +112,8 @@ def take_steps(
     if grid.size > 0:
         for i in range(n_leaves):
             for c in range(n_values):
-                units = min(max(np.rint((table[i, c] + step[i, c]) / grid[0]), grid[1]), grid[2])
-                step[i, c] = units * grid[0] - table[i, c]
+                units = min(max(np.rint((table[i, c] + step[i, c]) / grid[c, 0]), grid[c, 1]), grid[c, 2])
+                step[i, c] = units * grid[c, 0] - table[i, c]
     for i in range(n_leaves):
         for c in range(n_values):
             table[i, c] += step[i, c]
@@ -235,7 +237,7 @@ def descend_one(
         take_steps(table[leaves], anchor[leaves], slope, bend, used[leaves], l2, group, largest, damping, grid, step)
         curvature[leaves] = bend
         for i in range(size):
-            move[i] = np.exp(step[i, 0]) if multiplies else step[i, 0]
+            move[i] = np.exp(min(max(step[i, 0], -FAR), FAR)) if multiplies else step[i, 0]
         before = k
     for row in range(leaf.shape[1]):
         n = np.uint64(row)
@@ -366,13 +368,13 @@ def descend_many(
             group,
             largest,
             damping,
-            grid,
+            grid[here : here + np.uint64(n_values)],
             step,
         )
         curvature[leaves] = bend[:size]
         for i in range(size):
             for j in range(n_values):
-                move[i, j] = np.exp(step[i, j]) if loss == LOGISTIC else step[i, j]
+                move[i, j] = np.exp(min(max(step[i, j], -FAR), FAR)) if loss == LOGISTIC else step[i, j]
         before, moved = k, here
     for row in range(n_rows):
         n = np.uint64(row)

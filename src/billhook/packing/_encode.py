@@ -10,6 +10,7 @@ All sections stand one after the other in one string of bytes, each at the begin
     pairs       the pairs, if that is shorter
     leaves      the numbers of each leaf, or the number of an entry of the table
     table       different leaves, if that is shorter
+    factors     8 bits for each column, if columns have scales of their own: a leaf's number counts so many times
     base        1, 2 or 4 bytes for each column: what a score begins with, since the numbers of leaves are written
                 from 0 up; nothing if all begin alike. At least 3 bytes, so that 4 can be read wherever a number is
 
@@ -29,10 +30,12 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
 from billhook.packing._grids import NO_SHIFT, Ranks, Steps
+from billhook.packing._leaves import by_leaf
 from billhook.packing._order import level_order
 
 Grid = Ranks | Steps
 Bytes = NDArray[np.uint8]
+FACTOR_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Layout:
         Of the number of splits of a tree.
     leaf_bits : int
         Of one number of a leaf.
+    factor_bits : int
+        Of what the numbers of a column are times; 0 if that is 1 for all.
     n_pairs, n_entries : int
         0 where there is no table.
     n_thresholds : int
@@ -83,6 +88,7 @@ class Layout:
     missing: str
     tree_bits: int
     leaf_bits: int
+    factor_bits: int
     n_pairs: int
     n_entries: int
     n_thresholds: int
@@ -136,6 +142,7 @@ class Layout:
             "pairs": -(-self.n_pairs * self.test_bits // 8),
             "leaves": -(-self.n_leaves * (bits_for(self.n_entries) if self.n_entries else entry) // 8),
             "table": -(-self.n_entries * entry // 8),
+            "factors": -(-self.n_columns * self.factor_bits // 8),
             "base": max(self.base_bytes * self.n_columns, 3),
             "end": 0,
         }
@@ -149,10 +156,14 @@ def encode(
     grids: list[Grid],
     n_features: int,
     leaf_bits: int,
+    factor: NDArray[np.int64] | None,
     *,
     missing_values: bool = True,
 ) -> tuple[Layout, Bytes]:
-    """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes."""
+    """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes.
+
+    `factor` is what the values of each column are multiples of, if not of 1.
+    """
     order = level_order(walked)
     feature = walked.feature[order.inner].astype(np.int64)
     code = walked.threshold[order.inner].astype(np.int64)
@@ -167,8 +178,11 @@ def encode(
         test |= left.astype(np.int64) << (feature_bits + code_bits)
     test_bits = feature_bits + code_bits + (missing == "split")
     bias = 1 << (leaf_bits - 1)
-    values = walked.value[order.leaf].astype(np.int64) + bias
+    values = walked.value[order.leaf].astype(np.int64)
     n_values = values.shape[1]
+    if factor is not None:
+        values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, n_values)
+    values += bias
     tests, pairs = _shortest(test[:, None], test_bits)
     leaves, entries = _shortest(values, leaf_bits)
     tree_bits = bits_for(int(order.n_inner.max()) + 1)
@@ -178,7 +192,8 @@ def encode(
     trees |= walked.tree_column.astype(np.int64) << tree_bits if column_bits else 0
     shape = _step_shape(steps)
     count_bits = bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0
-    base = walked.base.astype(np.int64) - bias * n_trees_of_columns(walked)
+    begins = bias * n_trees_of_columns(walked) * (1 if factor is None else factor)
+    base = walked.base.astype(np.int64) - begins
     base_bytes = (
         0 if (base == base[0]).all() else next(n for n in (1, 2, 4) if (np.abs(base) < 1 << (8 * n - 1)).all())
     )
@@ -192,6 +207,7 @@ def encode(
         "pairs": pairs[1],
         "leaves": leaves,
         "table": entries[1],
+        "factors": np.zeros(0, np.uint8) if factor is None else factor.astype(np.uint8),
         "base": _base_bytes(base, base_bytes),
     }
     layout = Layout(
@@ -209,6 +225,7 @@ def encode(
         missing=missing,
         tree_bits=tree_bits,
         leaf_bits=leaf_bits,
+        factor_bits=0 if factor is None else FACTOR_BITS,
         n_pairs=pairs[0],
         n_entries=entries[0],
         n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
@@ -290,7 +307,7 @@ def section(layout: Layout, data: Bytes, name: str) -> Bytes:
 
 
 def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
-    """Return what the bytes say about trees, splits and leaves, level by level."""
+    """Return what the bytes say about trees, splits and leaves, level by level; values are times their factors."""
     trees = unpack_bits(section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
     shape = unpack_bits(section(layout, data, "shapes"), 1, 2 * layout.n_inner)
     test = _numbers(layout, data, "tests", "pairs", layout.n_inner, layout.n_pairs, layout.test_bits, 1)[:, 0]
@@ -298,23 +315,30 @@ def decode_nodes(layout: Layout, data: Bytes) -> dict[str, Any]:
         layout, data, "leaves", "table", layout.n_leaves, layout.n_entries, layout.leaf_bits, layout.n_values
     )
     feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
+    n_inner, column = trees & ((1 << layout.tree_bits) - 1), trees >> layout.tree_bits
+    if int(column.max(initial=0)) >= layout.n_columns:
+        raise ValueError(f"a tree adds to column {column.max()} of {layout.n_columns}")
     base = np.full(layout.n_columns, layout.base)
     if layout.base_bytes:
         raw = section(layout, data, "base")[: layout.base_bytes * layout.n_columns]
         base = raw.copy().view(f"<i{layout.base_bytes}").astype(np.int64)
-    column = trees >> layout.tree_bits
-    if int(column.max(initial=0)) >= layout.n_columns:
-        raise ValueError(f"a tree adds to column {column.max()} of {layout.n_columns}")
     each = np.bincount(column, minlength=layout.n_columns) if layout.column_bits else layout.n_trees
+    value -= layout.bias
+    factor = np.ones(layout.n_columns, np.int64)
+    if layout.factor_bits:
+        factor = unpack_bits(section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
+        if not factor.all():
+            raise ValueError("the factor of a column is 0")
+        value *= by_leaf(factor, column, n_inner + 1, layout.n_values)
     return {
-        "n_inner": trees & ((1 << layout.tree_bits) - 1),
+        "n_inner": n_inner,
         "column": column,
         "goes_on": shape.astype(np.bool_).reshape(-1, 2),
         "feature": test >> layout.code_bits & feature_mask,
         "code": test & code_mask,
         "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),
-        "value": value - layout.bias,
-        "base": base + layout.bias * each,
+        "value": value,
+        "base": base + layout.bias * each * factor,
     }
 
 

@@ -33,6 +33,7 @@ LIMITS = {
     "shift": 255,
     "base_bytes": 4,
     "leaf_bits": 16,
+    "factor_bits": 8,
     "tree_bits": 25,
 }
 

@@ -6,9 +6,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import Forest, as_int, as_rows, as_targets, as_weights
 from billhook.interop import as_forest
+from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._encode import Grid, encode
 from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps
-from billhook.packing._leaves import round_values
+from billhook.packing._leaves import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._plain import plain_sum, without_idle_splits
 from billhook.packing._rounding import round_with_rows
@@ -20,6 +21,8 @@ def pack(
     *,
     threshold_bits: int | Literal["exact"] = 8,
     leaf_bits: int = 8,
+    codebook: int | None = None,
+    scales: Literal["one", "class"] = "one",
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     loss: str | None = None,
@@ -36,6 +39,12 @@ def pack(
         of their feature. With ``"exact"`` every float32 row goes the way it goes in the forest.
     leaf_bits : int
         Bits of a number of a leaf, 2 to 16: one for each class, or one in all for two classes and for regression.
+    codebook : int, optional
+        Leaves have at most so many different vectors of numbers, 2 to 65,536, and take the number of one of them: for
+        more than two classes. With 64 of them a leaf takes 6 bits, however many classes there are.
+    scales : {"one", "class"}
+        Whether all numbers of leaves are worth the same, or those of each class have a scale of their own: a byte a
+        class. With one number a row, as for two classes, there is no difference.
     X, y : rows and their labels or targets, optional
         With X, the steps that thresholds are rounded to are chosen so that few of these rows go another way. With y
         too, leaves are rounded one tree after the other so that later trees make up for what earlier ones lost: worth
@@ -64,7 +73,19 @@ def pack(
     if threshold_bits != "exact":
         threshold_bits = _between(threshold_bits, "threshold_bits")
     leaf_bits = _between(leaf_bits, "leaf_bits")
+    if scales not in ("one", "class"):
+        raise ValueError(f'scales must be "one" or "class", not {scales!r}')
     plain = plain_sum(forest)
+    if plain.n_trees << (leaf_bits - 1) > LARGEST_SUM:
+        raise ValueError(
+            f"the sum of {plain.n_trees:,} trees of {leaf_bits}-bit leaves does not fit 32 bits: use fewer leaf_bits"
+        )
+    if codebook is not None:
+        codebook = _between(codebook, "codebook", 65_536)
+        if plain.value.shape[1] == 1:
+            raise ValueError(
+                "a codebook needs leaves of more than one number, and those of this forest have one: use leaf_bits"
+            )
     if not missing_values:
         plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
     if y is not None and X is None:
@@ -72,8 +93,13 @@ def pack(
     rows = None if X is None else as_rows(X, forest)
     used, grids = _grids(plain, threshold_bits, rows)
     coded = with_codes(plain, used, grids)
+    by_class = scales == "class"
+    units = find_units(largest_by_column(coded), leaf_bits, coded.n_trees, by_class=by_class)
     if rows is None or y is None:
-        value, scale = round_values(coded.value[coded.feature < 0], leaf_bits)
+        if codebook is None:
+            rounded = round_values(coded, leaf_bits, units)
+        else:
+            rounded = round_to_codebook(coded, leaf_bits, codebook, by_class=by_class)
     else:
         target = as_targets(y, forest)
         weight = np.ones(target.size) if sample_weight is None else as_weights(sample_weight, target.size)
@@ -82,14 +108,19 @@ def pack(
         chosen = _loss(loss, forest)
         codes = codes_of(rows, used, grids, missing_values=missing_values)
         expected = kernel_targets(target, chosen, is_classes=forest.classes is not None, n_columns=coded.base.size)
-        value, scale = round_with_rows(coded, codes, expected, weight, chosen, leaf_bits)
-    walked = with_whole_values(coded, value, scale)
-    layout, data = encode(walked, used, grids, forest.n_features, leaf_bits, missing_values=missing_values)
+        given = (coded, codes, expected, weight, chosen, leaf_bits)
+        if codebook is None:
+            rounded = round_with_rows(*given, units)
+        else:
+            rounded = round_to_codebook_with_rows(*given, codebook, by_class=by_class)
+    walked = with_whole_values(coded, rounded)
+    factor = rounded.units.factor if by_class and coded.base.size > 1 else None
+    layout, data = encode(walked, used, grids, forest.n_features, leaf_bits, factor, missing_values=missing_values)
     data.flags.writeable = False
     return Packed(
         data=data,
         layout=layout,
-        scale=scale,
+        scale=rounded.units.scale,
         link=forest.link,
         task=forest.task,
         ties=forest.ties,
@@ -128,11 +159,12 @@ def with_codes(forest: Forest, used: NDArray[np.int64], grids: list[Grid]) -> Fo
     return replace(forest, feature=feature, threshold=threshold, n_features=max(used.size, 1), feature_names=None)
 
 
-def with_whole_values(forest: Forest, value: NDArray[np.int64], scale: float) -> Forest:
-    """Return the forest with these whole numbers for leaf values, and its base in units of the scale."""
+def with_whole_values(forest: Forest, rounded: Rounded) -> Forest:
+    """Return the forest with these whole numbers, times the factor of their column, and its base in whole scales."""
+    value, units = rounded
     new = np.zeros_like(forest.value)
-    new[forest.feature < 0] = value
-    base = np.clip(np.rint(forest.base / scale), -(2.0**29), 2.0**29)
+    new[forest.feature < 0] = value * units.factor_of_leaves(forest)
+    base = np.clip(np.rint(forest.base / units.scale), -(2.0**29), 2.0**29)
     return without_idle_splits(replace(forest, value=new, base=base))
 
 
@@ -149,8 +181,8 @@ def _loss(name: str | None, forest: Forest) -> Loss:
     return LOSSES[name or known[0]]
 
 
-def _between(given: Any, name: str) -> int:
-    bits = as_int(given, name)
-    if not 2 <= bits <= 16:
-        raise ValueError(f"{name} must be between 2 and 16, not {bits}")
-    return bits
+def _between(given: Any, name: str, highest: int = 16) -> int:
+    number = as_int(given, name)
+    if not 2 <= number <= highest:
+        raise ValueError(f"{name} must be between 2 and {highest:,}, not {number:,}")
+    return number

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from billhook.forest import Forest, as_rows, same
-from billhook.packing._encode import Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
+from billhook.packing._encode import FACTOR_BITS, Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
 from billhook.packing._grids import MISSING
 
@@ -124,6 +124,8 @@ class Packed:
         n_columns = 1 if self.n_classes <= 2 and layout.n_columns == 1 else self.n_classes
         if layout.n_columns != n_columns or layout.n_values not in (1, n_columns):
             raise ValueError(f"{layout.n_values} of {layout.n_columns} columns do not fit {self.n_classes} classes")
+        if layout.factor_bits not in (0, FACTOR_BITS) or (layout.factor_bits and layout.n_columns == 1):
+            raise ValueError(f"{layout.n_columns} columns cannot have factors of {layout.factor_bits} bits")
         if self.n_features != layout.n_features or (self.used >= self.n_features).any():
             raise ValueError(f"a feature in use is not one of the {self.n_features}")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:

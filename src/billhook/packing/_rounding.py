@@ -1,40 +1,59 @@
 """Leaf values rounded one tree after the other, so that the trees still to come make up for it."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
-from billhook.packing._leaves import Rounded, limits, round_values
+from billhook.packing._leaves import Rounded, Units, limits
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Vector = NDArray[np.float64]
+Result = TypeVar("Result")
 PASSES = 3
 # The scale that suits few bits cuts off the largest values: these shares of what holds all are tried.
-FACTORS = (1.0, 0.85, 0.7, 0.55, 0.4)
+SHARES = (0.85, 0.7, 0.55, 0.4, 0.3, 0.22, 0.16)
 
 
 def round_with_rows(
-    coded: Forest, codes: NDArray[np.float32], target: NDArray[Any], weight: Vector, loss: Loss, bits: int
+    coded: Forest,
+    codes: NDArray[np.float32],
+    target: NDArray[Any],
+    weight: Vector,
+    loss: Loss,
+    bits: int,
+    units: Units,
 ) -> Rounded:
     """Return leaf values as whole numbers, rounded inside a descent on these rows of codes; the best of some scales.
 
     Values are drawn to what they were, by as much as one row would.
     """
     low, high = limits(bits)
-    is_leaf = coded.feature < 0
-    whole = round_values(coded.value[is_leaf], bits).scale
     leaf = find_leaves(Problem(coded), [(codes, target.size)], by_row=False, n_jobs=None)
-    best, best_objective, best_scale = None, np.inf, whole
-    for factor in FACTORS:
-        scale = whole * factor
-        problem = Problem(replace(coded, base=np.rint(coded.base / scale) * scale))
+
+    def attempt(units: Units) -> tuple[float, Rounded]:
+        problem = Problem(with_whole_base(coded, units))
         descent = Descent(problem, leaf, target, weight, loss, 1.0, 1.0, problem.value.copy())
-        value = descent.round_to(scale, low, high, PASSES)
-        objective = descent.objective()
-        if objective < best_objective:
-            best, best_objective, best_scale = value, objective, scale
-    assert best is not None
-    return Rounded(np.rint(best).astype(np.int64), best_scale)
+        value = descent.round_to(units.of_column, low, high, PASSES) / units.of_leaves(coded)
+        return descent.objective(), Rounded(np.rint(value).astype(np.int64), units)
+
+    return best_of_scales(units, attempt)
+
+
+def best_of_scales(units: Units, attempt: Callable[[Units], tuple[float, Result]]) -> Result:
+    """Return the result with the lowest objective, of all shares of the scale."""
+    # All of them: where most values are rounded to nothing, the objective rises before it falls.
+    lowest, best = attempt(units)
+    for share in SHARES:
+        objective, result = attempt(units._replace(scale=units.scale * share))
+        if objective < lowest:
+            lowest, best = objective, result
+    return best
+
+
+def with_whole_base(coded: Forest, units: Units) -> Forest:
+    """Return the forest with its base rounded as it will be stored."""
+    return replace(coded, base=np.rint(coded.base / units.scale) * units.scale)

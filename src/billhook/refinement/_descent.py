@@ -13,7 +13,7 @@ from billhook.refinement._problem import Problem
 
 Vector = NDArray[np.float64]
 NOWHERE = np.zeros((0, 0), np.bool_)
-ANYWHERE = np.zeros(0)
+ANYWHERE = np.zeros((0, 3))
 # A pass that raises the objective by more than rounding is taken back and made again with shorter steps.
 ROUNDING = 1e-12
 SHORTEST = 2.0**-20
@@ -102,12 +102,12 @@ class Descent:
                 self.table[:] = before
                 self.state = self._state()
 
-    def round_to(self, unit: float, lowest: int, highest: int, n_passes: int) -> Vector:
-        """Return the values in whole units, each rounded in its turn, so that later trees make up for earlier ones.
+    def round_to(self, unit: Vector, lowest: int, highest: int, n_passes: int) -> Vector:
+        """Return the values, each rounded in its turn to whole units of its column of the scores.
 
-        Of the passes, that with the lowest objective counts.
+        Later trees make up for earlier ones. Of the passes, that with the lowest objective counts.
         """
-        grid = np.array([unit, lowest, highest], np.float64)
+        grid = np.stack(np.broadcast_arrays(unit, float(lowest), float(highest)), axis=1)
         best, lowest_objective = self.table, np.inf
         for _ in range(n_passes):
             self._descend(grid)
@@ -116,7 +116,7 @@ class Descent:
                 best, lowest_objective = self.table.copy(), now
         self.table = best
         self.state = self._state()
-        return best / unit
+        return best
 
     def _descend(self, grid: Vector = ANYWHERE) -> None:
         problem, loss = self.problem, self.loss

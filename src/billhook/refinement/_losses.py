@@ -104,7 +104,7 @@ def row_losses(loss: Loss, state: Vector, target: NDArray[np.generic], width: fl
 def _of_classes(loss: Loss, state: Vector, label: NDArray[np.int64]) -> Vector:
     of_label = np.take_along_axis(state, label[:, None], axis=1)[:, 0]
     if loss.name == "cross_entropy":
-        return np.asarray(np.log(state.sum(axis=1) / of_label))
+        return np.asarray(np.log(state.sum(axis=1)) - np.log(of_label))
     if loss.name == "mse":
         return np.asarray(0.5 * (np.einsum("ij,ij->i", state, state) - 2.0 * of_label + 1.0))
     whole = np.square(np.maximum(1.0 + state, 0.0)).sum(axis=1)

@@ -1,0 +1,149 @@
+"""Leaves that share a few vectors of whole numbers: a leaf then takes the number of one of them.
+
+Without rows, k-means. With rows, that is the start; then, in turn, each leaf takes the entry that its rows do best
+with, all else being as it is, and each entry takes a Newton step for all leaves that chose it. Neither raises the
+loss. Entries are any numbers at first, and whole ones at last.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.kernels import choose_entries, move_entries
+from billhook.packing._k_means import k_means, nearest
+from billhook.packing._leaves import Rounded, Units, find_units, limits
+from billhook.packing._rounding import best_of_scales, with_whole_base
+from billhook.refinement import Descent, Loss, Problem, find_leaves
+
+Vector = NDArray[np.float64]
+Rows = tuple[NDArray[Any], NDArray[Any], Vector, Loss]
+FREE_ROUNDS, WHOLE_ROUNDS = 6, 3
+ENTRY_PASSES = 2
+# With the one a leaf has these are eight: as many numbers as fit a wide register or two.
+TRIED = 7
+L2 = 1.0
+ANYWHERE = np.zeros((0, 3))
+
+
+def round_to_codebook(coded: Forest, bits: int, n_entries: int, *, by_class: bool) -> Rounded:
+    """Return leaf values of few different vectors of whole numbers, near to what they were."""
+    is_leaf = coded.feature < 0
+    value, weight = coded.value[is_leaf], coded.row_weight[is_leaf]
+    entries = k_means(value, weight if (weight > 0.0).all() else np.ones(weight.size), n_entries)
+    units = units_of(entries, coded, bits, by_class=by_class)
+    whole = whole_entries(entries, units, bits)
+    return in_units(whole[nearest(value, whole).number], units)
+
+
+def round_to_codebook_with_rows(
+    coded: Forest,
+    codes: NDArray[np.float32],
+    target: NDArray[Any],
+    weight: Vector,
+    loss: Loss,
+    bits: int,
+    n_entries: int,
+    *,
+    by_class: bool,
+) -> Rounded:
+    """Return leaf values of few different vectors of whole numbers, chosen for these rows of codes.
+
+    Values are drawn to what they were, by as much as one row would.
+    """
+    problem = Problem(coded)
+    leaf = find_leaves(problem, [(codes, target.size)], by_row=False, n_jobs=None)
+    rows = (leaf, target, weight, loss)
+    by_tree = zip(leaf, problem.n_leaves_by_tree, strict=True)
+    of_leaf: Vector = np.concatenate([np.bincount(ids, weight, n) for ids, n in by_tree]) + np.float64(L2)
+    start = k_means(problem.value, of_leaf, n_entries)
+    free = Sharing.of(coded, rows, start.copy())
+    for _ in range(FREE_ROUNDS):
+        free.choose()
+        free.move(ANYWHERE)
+
+    def attempt(units: Units) -> tuple[float, tuple[Sharing, Units]]:
+        whole = Sharing.of(with_whole_base(coded, units), rows, free.entries.copy())
+        whole.settle(free.chosen.copy())
+        whole.move(grid_of(units, bits))
+        return whole.objective(), (whole, units)
+
+    learned, units = best_of_scales(units_of(free.entries, coded, bits, by_class=by_class), attempt)
+    # What k-means alone comes to: nothing worse is returned.
+    plain_units = units_of(start, coded, bits, by_class=by_class)
+    plain = Sharing.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
+    plain.settle(nearest(problem.value, plain.entries).number)
+    if plain.objective() < learned.objective():
+        learned, units = plain, plain_units
+    for _ in range(WHOLE_ROUNDS):
+        learned.choose()
+        learned.move(grid_of(units, bits))
+    return in_units(learned.entries[learned.chosen], units)
+
+
+def units_of(entries: Vector, coded: Forest, bits: int, *, by_class: bool) -> Units:
+    """Return units in which the entries fit so many bits."""
+    return find_units(np.abs(entries).max(axis=0), bits, coded.n_trees, by_class=by_class)
+
+
+def whole_entries(entries: Vector, units: Units, bits: int) -> Vector:
+    """Return the entries rounded to whole units, as large as so many bits allow."""
+    return np.asarray(np.clip(np.rint(entries / units.of_column), *limits(bits)) * units.of_column)
+
+
+def in_units(value: Vector, units: Units) -> Rounded:
+    """Return values that are whole units as whole numbers."""
+    return Rounded(np.rint(value / units.of_column).astype(np.int64), units)
+
+
+def grid_of(units: Units, bits: int) -> Vector:
+    """Return the unit of each column, and the lowest and highest number of it."""
+    low, high = limits(bits)
+    return np.stack(np.broadcast_arrays(units.of_column, float(low), float(high)), axis=1)
+
+
+@dataclass
+class Sharing:
+    """A descent in which leaves take entries for values: `chosen`, -1 where a leaf still has a value of its own."""
+
+    descent: Descent
+    entries: Vector
+    chosen: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, forest: Forest, rows: Rows, entries: Vector) -> "Sharing":
+        """Begin with the values of the forest; `rows` are leaves, targets, weights and the loss."""
+        problem = Problem(forest)
+        descent = Descent(problem, *rows, 1.0, L2, problem.value.copy())
+        sharing = cls(descent, entries, np.full(len(problem.value), -1))
+        sharing._as_probabilities()
+        return sharing
+
+    def settle(self, chosen: NDArray[np.int64]) -> None:
+        """Let all leaves take these entries."""
+        self.chosen = chosen
+        self.descent.start_from(self.entries[chosen])
+        self._as_probabilities()
+
+    def objective(self) -> float:
+        """Return the weighted loss per row, and the pull to what values were."""
+        return self.descent.objective()
+
+    def choose(self) -> None:
+        """Let each leaf in its turn take the best of some entries."""
+        d, n_tried = self.descent, min(TRIED, len(self.entries))
+        common = (d.leaf, d.problem.first, d.state, d.target, d.weight, d.used, d.anchor, self.chosen, self.entries)
+        choose_entries(*common, d.table, d.loss.code, d.l2, d.loss.largest, n_tried)
+
+    def move(self, grid: Vector) -> None:
+        """Let each entry in its turn take a step for all leaves that chose it."""
+        d = self.descent
+        common = (d.leaf, d.problem.first, d.state, d.target, d.weight, d.used, d.anchor, self.chosen, self.entries)
+        move_entries(*common, grid, d.loss.code, d.l2, d.loss.largest, ENTRY_PASSES)
+        d.table = self.entries[self.chosen]
+
+    def _as_probabilities(self) -> None:
+        if self.descent.loss.is_log:
+            self.descent.state /= self.descent.state.sum(axis=1, keepdims=True)
