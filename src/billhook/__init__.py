@@ -8,7 +8,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from billhook.codegen import Measurement, MissingToolError, Target, emit, measure, targets
+from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, Target, emit, measure, targets
 from billhook.forest import Forest, ModelFileError
 from billhook.interop import as_forest, to_estimator
 from billhook.packing import Packed, PackReport, load, pack, pack_report
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DoesNotFitError",
     "Forest",
     "Measurement",
     "MissingToolError",

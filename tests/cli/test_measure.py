@@ -48,6 +48,11 @@ def test_a_missing_tool_ends_with_3(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["measure", "model.bhk", "rows.csv", "--target", "generic", "--layout", "slow"], "no layout 'slow'"),
+        (
+            ["measure", "model.bhk", "rows.csv", "--target", "generic", "--inputs", "int16"],
+            "int16 features are",
+        ),
         (["measure", "nowhere.bhk", "rows.csv", "--target", "generic"], "nowhere.bhk"),
         (["measure", "model.bhk", "nowhere.csv", "--target", "generic"], "nowhere.csv"),
         (["measure", "model.bhk", "rows.csv", "--target", "arduino"], "no target 'arduino'"),

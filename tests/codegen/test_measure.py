@@ -2,11 +2,12 @@ import shutil
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
 from billhook.codegen._measure import TOOLCHAINS
+from made_up import random_forest
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
@@ -22,6 +23,7 @@ def need(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", ["compact", "fast"])
 @pytest.mark.parametrize(
     ("X", "y", "model", "threshold_bits"),
     [
@@ -31,14 +33,16 @@ def need(target):
     ],
     ids=["three classes", "boosted", "numbers"],
 )
-def test_devices_answer_as_python_does(target, X, y, model, threshold_bits):
+def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bits):
     need(target)
     packed = bh.pack(model.fit(X, y), threshold_bits=threshold_bits)
     rows = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
-    found = bh.measure(packed, rows, target=target, max_rows=25)
+    found = bh.measure(packed, rows, target=target, max_rows=25, layout=layout)
     assert found.agreement == 1.0
+    assert found.form.layout == layout
     assert found.data == packed.nbytes
-    assert packed.nbytes < found.flash < packed.nbytes + 1500
+    if layout == "compact":
+        assert packed.nbytes < found.flash < packed.nbytes + 1500
     assert found.ram == 0
     assert found.fits in (True, None)
     if target.startswith("arduino"):
@@ -46,6 +50,40 @@ def test_devices_answer_as_python_does(target, X, y, model, threshold_bits):
         assert 0 < found.stack < 400
     elif target != "linux-x86_64":
         assert found.instructions > 100
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+@pytest.mark.parametrize("inputs", ["int16", "uint8"])
+def test_whole_numbers_need_no_floats(target, layout, inputs):
+    need(target)
+    X, y = load_digits(return_X_y=True)
+    packed = bh.pack(RandomForestClassifier(4, max_leaf_nodes=20, random_state=0).fit(X, y), threshold_bits="exact")
+    found = bh.measure(packed, X * (-1 if inputs == "int16" else 15), target=target, layout=layout, inputs=inputs)
+    assert found.agreement == 1.0
+    assert found.ram == 0
+
+
+@pytest.mark.parametrize(("target", "most"), [("arduino-uno", 700), ("cortex-m0", 500), ("cortex-m4", 500)])
+def test_the_program_that_reads_the_data_is_small(target, most):
+    need(target)
+    rf = RandomForestClassifier(16, max_leaf_nodes=30, random_state=0).fit(X2, y2)
+    packed = bh.pack(rf, threshold_bits=9, missing_values=False)
+    assert bh.measure(packed, X2, target=target, max_rows=2).flash - packed.nbytes <= most
+
+
+def test_an_avr_reads_what_lies_beyond_16_bits_of_address():
+    need("arduino-mega")
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (3000,) * 9, n_features=9, n_classes=1, thresholds=rng.normal(size=300))
+    packed = bh.pack(forest, threshold_bits=9, leaf_bits=8)
+    assert packed.nbytes > 80_000
+    found = bh.measure(packed, rng.normal(size=(3, 9)), target="arduino-mega")
+    assert found.agreement == 1.0
+    assert found.flash_left == found.target.flash - found.flash > 0
+    small = bh.measure(packed, rng.normal(size=(3, 9)), target="arduino-uno")
+    assert small.fits is False
+    assert small.flash_left < -40_000
 
 
 def test_more_data_than_an_uno_has_flash():

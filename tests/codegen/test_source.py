@@ -1,16 +1,20 @@
 import ctypes
+import re
 import shutil
 import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
-from billhook.codegen import Form
+from billhook.codegen import Form, header, source
+from billhook.codegen._names import identifier
 from compiled import FLAGS, compiled, write_sources
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, random_forest, tricky_rows
@@ -25,6 +29,7 @@ FORMS = {
     "fast": Form("fast", KINDS),
     "fast, small": Form("fast", KINDS, is_small=True),
 }
+IRIS = bh.pack(RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(X3, y3))
 SANITISED = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
 
 
@@ -120,7 +125,8 @@ def test_no_address_outside_the_data_is_read(tmp_path):
         rows = tricky_rows(rng, 32, 5)
         for form in FORMS:
             folder = tmp_path / f"{number}{form}"
-            bh.emit(packed, folder, X=rows, layout=FORMS[form].layout)
+            target = "arduino-mega" if FORMS[form].is_small else "generic"
+            bh.emit(packed, folder, X=rows, layout=FORMS[form].layout, target=target)
             flags = "CFLAGS=-std=c99 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
             done = subprocess.run(["make", "-C", folder, flags, "test"], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
@@ -184,6 +190,27 @@ def test_the_bytes_that_land_in_flash_are_those_counted(target, threshold_bits, 
     (data,) = [length for name, length in sections.items() if name.endswith("data.data") or name == ".rodata.data"]
     assert data == packed.nbytes
     assert sections[".data"] == sections[".bss"] == 0
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2, unique=True), st.text(), st.text())
+@settings(max_examples=40, deadline=None)
+def test_no_name_can_say_anything_in_c(labels, feature, name):
+    """Whatever the names are, the program has the same words as with plain ones, but for its strings and comments."""
+    packed = replace(IRIS, classes=np.array([*labels, "c"], dtype=object), feature_names=(feature, "b", "c", "d"))
+    plain = replace(IRIS, classes=np.array(["a", "b", "c"], dtype=object), feature_names=("a", "b", "c", "d"))
+    assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", identifier(name))
+    for form in FORMS.values():
+        for write in (header, source):
+            mine, expected = (words(write(one, name, form)) for one in (replace(packed, origin=feature), plain))
+            assert mine == expected
+    text = source(packed, name)
+    text.encode("ascii")
+    assert "??" not in text
+
+
+def words(text):
+    """Return C without comments, and with every string the same."""
+    return re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,25 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook.cli._model import read_rows
-from billhook.codegen import emit, target_named
-from billhook.forest import Forest
-from billhook.packing import Packed, load, pack
+from billhook.codegen import (
+    Measurement,
+    MissingToolError,
+    Target,
+    check_fits,
+    emit,
+    form_of,
+    made_up_rows,
+    measure,
+    target_named,
+)
+from billhook.packing import Packed, load, pack, pack_report
+
+LAYOUTS = ("compact", "fast")
+# Compilers take minutes over more comparisons than these.
+MOST_SPLITS = 20_000
 
 
 def add_to(commands: Any) -> None:
@@ -22,12 +36,30 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
     parser.add_argument("--target", default="generic", help="see `billhook targets` (default: %(default)s)")
     parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
-    parser.add_argument("--threshold-bits", default="8", metavar="N", help="2 to 16, or exact (default: %(default)s)")
-    parser.add_argument("--leaf-bits", type=int, default=8, metavar="N", help="2 to 16 (default: %(default)s)")
+    add_packing(parser)
+    layout = parser.add_mutually_exclusive_group()
+    layout.add_argument("--layout", metavar="NAME", help="compact (few bytes, the default) or fast")
+    layout.add_argument(
+        "--optimize", choices=("size", "speed"), help="size: compact; speed: fast if that fits the target"
+    )
+    parser.add_argument(
+        "--inputs",
+        metavar="KINDS",
+        help="float, int16, uint8, or several with commas: what features are given as (default: all; float if fast)",
+    )
     parser.add_argument("--table", metavar="TABLE", help="rows to round the leaves with and to compare on")
     parser.add_argument("--label", metavar="COLUMN", help="the column of TABLE to predict")
     parser.add_argument("--force", action="store_true", help="replace files in DIR")
     parser.set_defaults(run=run)
+
+
+def add_packing(parser: argparse.ArgumentParser) -> None:
+    """Add the options of packing."""
+    parser.add_argument("--threshold-bits", metavar="N", help="2 to 16, or exact (default: 8)")
+    parser.add_argument("--leaf-bits", type=int, metavar="N", help="2 to 16 (default: 8)")
+    parser.add_argument("--codebook", type=int, metavar="N", help="most different leaves, for more than two classes")
+    parser.add_argument("--scales", metavar="S", help="one (default), or class: a scale for each class")
+    parser.add_argument("--no-missing-values", action="store_true", help="rows have none: saves a bit a split")
 
 
 def run(given: argparse.Namespace) -> None:
@@ -35,33 +67,91 @@ def run(given: argparse.Namespace) -> None:
     if (given.table is None) != (given.label is None):
         raise ValueError("--table and --label go together")
     target = target_named(given.target)
+    inputs = None if given.inputs is None else given.inputs.split(",")
+    form_of(given.layout or "compact", inputs, target)
     model = load(given.model)
     rows: dict[str, Any] = {}
     if given.table is not None:
         X, y = read_rows(given.table, given.label, model)
         rows = {"X": X, "y": y}
-    packed = (
-        model
-        if isinstance(model, Packed)
-        else pack(model, threshold_bits=_threshold_bits(given.threshold_bits), leaf_bits=given.leaf_bits, **rows)
-    )
+    packed = packed_as_asked(model, given, rows)
     print(f"{given.model}: {model!r}", file=sys.stderr)
-    files = emit(packed, given.out, target=given.target, name=given.name, X=rows.get("X"), force=given.force)
+    check_fits(model, packed, form_of(given.layout or "compact", inputs, target), target)
+    first = "float" if inputs is None else inputs[0]
+    costs = {} if target.name == "generic" else _costs(packed, target, first, rows.get("X"))
+    layout = given.layout or ("fast" if given.optimize == "speed" and _has_room(costs, target) else "compact")
+    if layout in costs:
+        check_fits(model, packed, costs[layout].form, target, costs[layout].flash)
+    files = emit(
+        packed,
+        given.out,
+        target=given.target,
+        name=given.name,
+        layout=layout,
+        inputs=inputs,
+        force=given.force,
+        **rows,
+    )
     print(f"{'data':18}{packed.nbytes:>10,} bytes")
-    if target.flash:
-        share = packed.nbytes / target.flash
-        print(f"{target.name:18}{target.flash:>10,} bytes of flash: the data take {share:.1%} of it")
-    if rows and isinstance(model, Forest):
-        before, after = model.predict(rows["X"]), packed.predict(rows["X"])
-        if model.classes is not None:
-            print(f"{'same class':18}{np.mean(before == after):>10.2%} of the {len(after):,} rows of {given.table}")
-            shares = [float(np.mean(predicted == rows["y"])) for predicted in (before, after)]
-            print(f"{'accuracy':18}{shares[0]:>10.2%} before, {shares[1]:.2%} packed")
-        else:
-            errors = [float(np.sqrt(np.mean((predicted - rows["y"]) ** 2))) for predicted in (before, after)]
-            print(f"{'root mean sq. err.':18}{errors[0]:>10.4g} before, {errors[1]:.4g} packed")
+    for name, cost in costs.items():
+        print(_line(name, cost, target, is_chosen=name == layout))
+    if given.optimize == "speed" and layout == "compact":
+        print(f"The fast layout does not fit {target.name}; wrote the compact one.")
+    if rows and not isinstance(model, Packed):
+        print(f"On the rows of {given.table}: {pack_report(model, packed, **rows)}")
     print(f"Wrote {len(files)} files to {given.out}; `make -C {given.out} test` tests them.")
 
 
-def _threshold_bits(text: str) -> Any:
-    return text if text == "exact" or not text.isdigit() else int(text)
+def packed_as_asked(model: Any, given: argparse.Namespace, rows: dict[str, Any]) -> Packed:
+    """Return the model packed with the options given; those that say how are refused for one that is packed."""
+    asked: dict[str, Any] = {
+        "threshold_bits": _threshold_bits(given.threshold_bits),
+        "leaf_bits": given.leaf_bits,
+        "codebook": given.codebook,
+        "scales": given.scales,
+    }
+    options = {name: value for name, value in asked.items() if value is not None}
+    if given.no_missing_values:
+        options["missing_values"] = False
+    if not isinstance(model, Packed):
+        return pack(model, **options, **rows)
+    if options:
+        flag = next(iter(options)).replace("_", "-").replace("missing-values", "no-missing-values")
+        raise ValueError(f"--{flag} is for a forest; {given.model} is packed already")
+    return model
+
+
+def _costs(packed: Packed, target: Target, inputs: str, X: NDArray[np.float32] | None) -> dict[str, Measurement]:
+    """Return what the model takes in either layout, as far as compilers and emulators are there to say it."""
+    found = {}
+    rows = made_up_rows(packed) if X is None else X
+    if inputs != "float":
+        low, high = {"int16": (-(2**15), 2**15 - 1), "uint8": (0, 255)}[inputs]
+        rows = np.clip(np.rint(np.nan_to_num(rows)), low, high)
+    for layout in LAYOUTS:
+        if layout == "fast" and packed.layout.n_inner > MOST_SPLITS:
+            continue
+        try:
+            found[layout] = measure(packed, rows, target=target.name, max_rows=5, layout=layout, inputs=inputs)
+        except MissingToolError as error:
+            print(f"What it takes on {target.name} is not known: {error}", file=sys.stderr)
+            return {}
+        except (ValueError, RuntimeError) as error:
+            print(f"The {layout} layout cannot be compiled: {str(error).splitlines()[0]}", file=sys.stderr)
+    return found
+
+
+def _has_room(costs: dict[str, Measurement], target: Target) -> bool:
+    return not target.flash or ("fast" in costs and costs["fast"].fits is True)
+
+
+def _line(layout: str, cost: Measurement, target: Target, *, is_chosen: bool) -> str:
+    share = f" of {target.flash:,} ({cost.flash / target.flash:.1%})" if target.flash else ""
+    steps, unit = (cost.cycles, "cycles") if cost.cycles is not None else (cost.instructions, "instructions")
+    speed = f", {steps:,} {unit} a row" if steps is not None else ""
+    written = "   <- written" if is_chosen else ""
+    return f"{layout + ' layout':18}{cost.flash:>10,} bytes of flash{share}{speed}{written}"
+
+
+def _threshold_bits(text: str | None) -> Any:
+    return int(text) if text is not None and text.isdigit() else text

@@ -2,10 +2,11 @@ import argparse
 import sys
 from typing import Any
 
+from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
 from billhook.cli._model import features_of
 from billhook.codegen import Measurement, MissingToolError, measure, targets
 from billhook.datasets import read_features, read_table
-from billhook.packing import Packed, load, pack
+from billhook.packing import load
 
 
 def add_to(commands: Any) -> None:
@@ -20,6 +21,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument("table", metavar="TABLE", help="rows to run: CSV or Parquet; other columns do not matter")
     parser.add_argument("--target", required=True, help="see `billhook targets`; or all")
     parser.add_argument("--label", metavar="COLUMN", help="a column of numbers to leave out")
+    parser.add_argument("--layout", default="both", metavar="NAME", help="compact, fast or both (default)")
+    parser.add_argument("--inputs", default="float", metavar="KIND", help="float (default), int16 or uint8")
+    add_packing(parser)
     parser.add_argument("--rows", type=int, default=50, metavar="N", help="most rows in an emulator")
     parser.set_defaults(run=run)
 
@@ -27,24 +31,23 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each device."""
     model = load(given.model)
-    packed = model if isinstance(model, Packed) else pack(model)
+    packed = packed_as_asked(model, given, {})
     table = read_features(given.table) if given.label is None else read_table(given.table, given.label)
     X = features_of(table, packed)
     names = [target.name for target in targets()] if given.target == "all" else [given.target]
     print(f"{given.model}: {packed!r}", file=sys.stderr)
     found = []
+    layouts = LAYOUTS if given.layout == "both" else (given.layout,)
     for name in names:
         try:
-            found.append(measure(packed, X, target=name, max_rows=given.rows))
+            options: dict[str, Any] = {"target": name, "max_rows": given.rows, "inputs": given.inputs}
+            found += [measure(packed, X, layout=layout, **options) for layout in layouts]
         except MissingToolError as error:
             if len(names) == 1:
                 raise
             print(f"{name}: {error}", file=sys.stderr)
-    print(
-        f"{'target':20}{'flash':>9}{'RAM':>6}{'stack':>7}{'cycles':>10}{'instr.':>9}{'us a row':>10}{'fits':>6}",
-        end="",
-    )
-    print(f"{'rows':>7}{'same':>8}")
+    print(f"{'target':20}{'layout':8}{'flash':>9}{'RAM':>6}{'stack':>7}{'cycles':>10}{'instr.':>9}", end="")
+    print(f"{'us a row':>10}{'fits':>6}{'left':>11}{'rows':>7}{'same':>8}")
     for one in found:
         print(_line(one))
 
@@ -55,7 +58,6 @@ def _line(one: Measurement) -> str:
 
     fits = {True: "yes", False: "no", None: ""}[one.fits]
     speed = cell(one.cycles, 10) + cell(one.instructions, 9) + cell(one.microseconds, 10, ",.0f")
-    return (
-        f"{one.target.name:20}{one.flash:>9,}{one.ram:>6,}{cell(one.stack, 7)}{speed}{fits:>6}"
-        f"{one.n_rows:>7,}{one.agreement:>8.1%}"
-    )
+    sizes = f"{one.flash:>9,}{one.ram:>6,}{cell(one.stack, 7)}"
+    room = f"{fits:>6}{cell(one.flash_left, 11)}"
+    return f"{one.target.name:20}{one.form.layout:8}{sizes}{speed}{room}{one.n_rows:>7,}{one.agreement:>8.1%}"

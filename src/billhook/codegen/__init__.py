@@ -1,18 +1,23 @@
 """Packed models as C, and what they take on a device."""
 
-from billhook.codegen._emit import emit
-from billhook.codegen._form import Form
+from billhook.codegen._emit import emit, made_up_rows
+from billhook.codegen._form import Form, form_of
 from billhook.codegen._measure import Measurement, MissingToolError, measure
+from billhook.codegen._room import DoesNotFitError, check_fits
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
 
 __all__ = [
+    "DoesNotFitError",
     "Form",
     "Measurement",
     "MissingToolError",
     "Target",
+    "check_fits",
     "emit",
+    "form_of",
     "header",
+    "made_up_rows",
     "measure",
     "source",
     "target_named",

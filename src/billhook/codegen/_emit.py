@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook.codegen._form import form_of
 from billhook.codegen._project import project
+from billhook.codegen._room import check_fits
 from billhook.codegen._targets import target_named
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
@@ -58,11 +59,17 @@ def emit(
     -------
     tuple of Path
         The files written.
+
+    Raises
+    ------
+    DoesNotFitError
+        If the flash of the target cannot hold the model; it says what would fit.
     """
     board = target_named(target)
     form = form_of(layout, inputs, board)
     packed = model if isinstance(model, Packed) else pack(model)
-    rows = _test_rows(packed) if X is None else as_rows(X, packed)[:N_TEST_ROWS]
+    check_fits(model, packed, form, board)
+    rows = made_up_rows(packed) if X is None else as_rows(X, packed)[:N_TEST_ROWS]
     if len(rows) == 0:
         raise ValueError("X has no rows for the self-test")
     folder = Path(out)
@@ -98,7 +105,7 @@ def _quality(packed: Packed, X: ArrayLike, y: ArrayLike) -> str:
     return f"Accuracy {np.mean(predicted == expected):.2%} on {len(expected)} rows."
 
 
-def _test_rows(packed: Packed) -> NDArray[np.float32]:
+def made_up_rows(packed: Packed) -> NDArray[np.float32]:
     """Return rows of values near the thresholds, so that they do not all go one way."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(N_TEST_ROWS, packed.n_features)).astype(np.float32)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from billhook.codegen._form import LIMITS, Form, Input, c_type, suffix
 from billhook.codegen._reading import (
     BITS_OF_FLOAT,
+    PART,
     code_of,
     code_type,
     count,
@@ -56,14 +57,15 @@ def fast(packed: Packed, form: Form, prefix: str) -> str:
     uses_codes = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
     parts = []
     if uses_codes:
-        n_bytes = packed.layout.sections["trees"]
+        # What comes before the trees, and three bytes more, since numbers are read by four.
+        n_bytes = packed.layout.sections["trees"] + 3
         reads_bits = packed.layout.id_bits > 0 or packed.layout.grid == "ranks"
-        parts += [data(packed, n_bytes), place(n_bytes), take(packed) if reads_bits else ""]
-        parts += [BITS_OF_FLOAT, code_of(packed)]
+        parts += [data(packed, n_bytes), place(n_bytes)] if n_bytes > 3 else []
+        parts += [take(packed) if reads_bits else "", BITS_OF_FLOAT, code_of(packed)]
     elif packed.layout.n_used and "float" in form.inputs:
         parts.append(BITS_OF_FLOAT)
     leaves = Leaves(packed)
-    parts.append(leaves.table(uses_codes))
+    parts.append(leaves.table(has_reader=uses_codes and packed.layout.sections["trees"] > 0, is_small=form.is_small))
     for kind in form.inputs:
         tests = _tests(packed, kind, uses_codes=uses_codes)
         parts += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
@@ -146,7 +148,7 @@ class Leaves:
             self.number[is_leaf] = values[is_leaf, 0] - self.lowest
             self.type = count(int(self.number.max()))
 
-    def table(self, has_reader: bool) -> str:
+    def table(self, *, has_reader: bool, is_small: bool) -> str:
         """Return the table of leaves, if there is one."""
         if not self.is_table:
             return ""
@@ -154,6 +156,11 @@ class Leaves:
         bits, read = next((n, word) for n, word in WORDS.items() if largest < 1 << (n - 1))
         kind = f"int{bits}_t"
         include = "" if has_reader else "#include <avr/pgmspace.h>\n"
+        if is_small and self.rows.size * bits // 8 > PART:
+            raise ValueError(
+                f"the table of leaves takes {self.rows.size * bits // 8:,} bytes, and AVR compilers take no array "
+                f"beyond {PART:,}: use the compact layout"
+            )
         rows = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in self.rows.tolist())
         return f"""#if defined(__AVR__)
 {include}#define TABLE PROGMEM

@@ -21,7 +21,7 @@ static void put(char c)
         ;
     UDR0 = (uint8_t)c;
 }
-static void begin(void) { UCSR0B = _BV(TXEN0); TCCR1B = _BV(CS11); }
+static void begin(void) { UCSR0B = _BV(TXEN0); TCCR1B = PRESCALER == 8 ? _BV(CS11) : _BV(CS12) | _BV(CS10); }
 static void end(void) { cli(); sleep_enable(); sleep_cpu(); }
 #define CLOCK() TCNT1
 #define CLOCK_START() (TCNT1 = 0, TIFR1 = _BV(TOV1))

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook.codegen import _firmware
 from billhook.codegen._form import Form, c_type, form_of, suffix, whole_rows
+from billhook.codegen._room import check_fits, least_flash
 from billhook.codegen._source import header, source
-from billhook.codegen._targets import Target, target_named
+from billhook.codegen._targets import TARGETS, Target, target_named
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
 
 OPTIONS = ["-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
 SECONDS = 120
+# What the clock of an AVR says after more than it can count.
+RAN_OVER = 0xFFFF
 # What a row takes in the flash of an emulated device, and how much of it rows may fill.
 ROW_BYTES = 8192
 
@@ -35,12 +38,14 @@ class Measurement:
     Attributes
     ----------
     target : Target
+    form : Form
+        Its layout, and what the features were given as.
     data, flash, ram, stack : int
         Bytes: constant data; all that the model adds to a program's flash, and to its memory; the deepest stack.
     cycles, instructions : int or None
         For a row, the mean; instructions where the emulator counts no cycles.
     microseconds : float or None
-        For a row at the clock of the device, if it has cycles.
+        For a row at the clock of the device. Where instructions are counted, at one a cycle, which is the least.
     n_rows : int
         Rows that were run.
     agreement : float
@@ -48,6 +53,7 @@ class Measurement:
     """
 
     target: Target
+    form: Form
     data: int
     flash: int
     ram: int
@@ -59,11 +65,15 @@ class Measurement:
     agreement: float
 
     @property
+    def flash_left(self) -> int | None:
+        """How many bytes of flash the device has left, below 0 if it has too few; None where it has no limits."""
+        return self.target.flash - self.flash if self.target.flash else None
+
+    @property
     def fits(self) -> bool | None:
         """Whether flash and memory hold the model and its stack; None where the device has no limits."""
-        if not self.target.flash:
-            return None
-        return self.flash <= self.target.flash and self.ram + (self.stack or 0) <= self.target.ram
+        left = self.flash_left
+        return None if left is None else left >= 0 and self.ram + (self.stack or 0) <= self.target.ram
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,10 @@ TOOLCHAINS = {
     "x86_64": Toolchain("gcc", "gcc", ("-O2",), (), ""),
     "any": Toolchain("gcc", "gcc", ("-O2",), (), ""),
 }
-MCUS = {"arduino-mega": "atmega2560"}
+MCUS = {"arduino-uno": "atmega328p", "arduino-mega": "atmega2560"}
+# The linker may not refuse what is too large: that is for the numbers to say.
+AVR_ROOM = ("-Wl,--defsym=__TEXT_REGION_LENGTH__=0x3e000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x2000")
+AVR_BYTES_A_SPLIT = 16
 
 
 def measure(
@@ -156,6 +169,8 @@ def measure(
     ):
         if shutil.which(program) is None:
             raise MissingToolError(f"{program} is not installed; on Debian: apt-get install {package}")
+    if board.family == "avr":
+        tools = _large_enough(packed, form, board, tools)
     is_emulated = bool(tools.emulator)
     if form.inputs[0] != "float":
         whole_rows(rows, form.inputs[0])
@@ -165,28 +180,42 @@ def measure(
         return _measured(packed, form, rows, board, tools, Path(folder))
 
 
+def _large_enough(packed: Packed, form: Form, board: Target, tools: Toolchain) -> Toolchain:
+    """Return the tools for the AVR of a board, or where a model cannot fit its flash, for the largest there is."""
+    largest = TARGETS["arduino-mega"]
+    check_fits(packed, packed, form, largest)
+    takes = max(least_flash(packed, form), packed.layout.n_inner * AVR_BYTES_A_SPLIT * (form.layout == "fast"))
+    chip = MCUS["arduino-mega"] if takes > board.flash or board == largest else MCUS["arduino-uno"]
+    return replace(
+        tools, options=(*tools.options, f"-mmcu={chip}", *AVR_ROOM), emulator=(*tools.emulator, "-m", chip)
+    )
+
+
 def _measured(
     packed: Packed, form: Form, rows: NDArray[np.float32], board: Target, tools: Toolchain, folder: Path
 ) -> Measurement:
     _write(packed, form, rows, folder)
-    with_model, without = (
-        _sizes(_compile(folder, board, tools, model, 1), tools) for model in ("model.c", "empty.c")
-    )
+    program = _compile(folder, tools, "model.c", 1)
+    with_model, without = (_sizes(one, tools) for one in (program, _compile(folder, tools, "empty.c", 1)))
     flash, ram = (with_model[k] - without[k] for k in (0, 1))
-    program = _compile(folder, board, tools, "model.c", 1)
     printed, n_once = _run(program, board, tools, folder)
     scores, clocks, stack = _read(printed, packed)
     expected = packed.scores(rows)
     agreement = float(np.mean((scores == expected).all(axis=1))) if scores.shape == expected.shape else 0.0
     cycles = instructions = None
     if board.family == "avr":
-        cycles = None if (clocks == 0xFFFF).any() else int(8 * clocks.mean())
+        if (clocks == RAN_OVER).any():
+            printed, _ = _run(_compile(folder, tools, "model.c", 1, prescaler=1024), board, tools, folder)
+            cycles = int(1024 * _read(printed, packed)[1].mean())
+        else:
+            cycles = int(8 * clocks.mean())
     elif n_once is not None:
-        _, n_twice = _run(_compile(folder, board, tools, "model.c", 2), board, tools, folder)
+        _, n_twice = _run(_compile(folder, tools, "model.c", 2), board, tools, folder)
         instructions = None if n_twice is None else round((n_twice - n_once) / len(rows))
-    microseconds = cycles / board.clock if cycles is not None and board.clock else None
+    steps = cycles if cycles is not None else instructions
+    microseconds = steps / board.clock if steps is not None and board.clock else None
     return Measurement(
-        board, packed.nbytes, flash, ram, stack, cycles, instructions, microseconds, len(rows), agreement
+        board, form, packed.nbytes, flash, ram, stack, cycles, instructions, microseconds, len(rows), agreement
     )
 
 
@@ -210,13 +239,19 @@ def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) 
         (folder / name).write_text(text)
 
 
-def _compile(folder: Path, board: Target, tools: Toolchain, model: str, repeat: int) -> Path:
+def _compile(folder: Path, tools: Toolchain, model: str, repeat: int, prescaler: int = 8) -> Path:
     out = folder / f"{Path(model).stem}{repeat}.elf"
-    command = [tools.compiler, *OPTIONS, *tools.options, f"-DREPEAT={repeat}", "main.c", model, "-o", out.name]
-    if board.family == "avr":
-        # The linker may not refuse what is too large: that is for the numbers to say.
-        room = ["-Wl,--defsym=__TEXT_REGION_LENGTH__=0x3e000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x2000"]
-        command += [f"-mmcu={MCUS.get(board.name, 'atmega328p')}", *room]
+    command = [
+        tools.compiler,
+        *OPTIONS,
+        *tools.options,
+        f"-DREPEAT={repeat}",
+        f"-DPRESCALER={prescaler}",
+        "main.c",
+        model,
+        "-o",
+        out.name,
+    ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS)
     if done.returncode:
         raise RuntimeError(f"{tools.compiler} cannot compile the model: {done.stderr[:2000]}")
@@ -238,7 +273,7 @@ def _run(program: Path, board: Target, tools: Toolchain, folder: Path) -> tuple[
         return done.stdout, None
     command: list[str] = list(tools.emulator)
     if board.family == "avr":
-        command += ["-m", MCUS.get(board.name, "atmega328p"), program.name]
+        command.append(program.name)
     else:
         counter = folder / "counter.so"
         if not counter.exists():

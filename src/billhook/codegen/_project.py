@@ -127,11 +127,7 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
     missing = "  /* NAN where a value is missing */" if first == "float" and layout.missing != "none" else ""
     about = "\n".join([cost(packed, form), *map(comment, notes)])
     others = [f"`{prefix}_scores{suffix(one)}` for `{c_type(one)}`" for one in form.inputs[1:]]
-    also = (
-        f"Whole numbers need no floats: there are {' and '.join(others)}, and the others of that name.\n"
-        if others
-        else ""
-    )
+    also = f"For whole numbers, without floats, there are\n{' and '.join(others)}." if others else ""
     return f"""# {prefix}
 
 {layout.n_trees} trees, {layout.n_leaves} leaves; predicts {kind} from {packed.n_features} features.

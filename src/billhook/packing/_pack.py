@@ -47,8 +47,8 @@ def pack(
         class. With one number a row, as for two classes, there is no difference.
     X, y : rows and their labels or targets, optional
         With X, the steps that thresholds are rounded to are chosen so that few of these rows go another way. With y
-        too, leaves are rounded one tree after the other so that later trees make up for what earlier ones lost: worth
-        points of accuracy at 2 to 4 bits.
+        too, and where rounding loses something, leaves are rounded one tree after the other so that later trees make
+        up for what earlier ones lost: worth points of accuracy at 2 to 4 bits.
     loss : {"cross_entropy", "mse", "squared_hinge"}, optional
         What is minimised in that; by default what the link suggests, cross-entropy or squares.
     sample_weight : array, optional

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
-from billhook.packing._leaves import Rounded, Units, limits
+from billhook.packing._leaves import Rounded, Units, limits, round_values
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Vector = NDArray[np.float64]
 Result = TypeVar("Result")
 PASSES = 3
+# By how much rounding alone may raise the loss: then leaves that were alike stay alike, which takes fewer bytes.
+GOOD_ENOUGH = 1.002
 # The scale that suits few bits cuts off the largest values: these shares of what holds all are tried.
 SHARES = (0.85, 0.7, 0.55, 0.4, 0.3, 0.22, 0.16)
 
@@ -29,10 +31,18 @@ def round_with_rows(
 ) -> Rounded:
     """Return leaf values as whole numbers, rounded inside a descent on these rows of codes; the best of some scales.
 
-    Values are drawn to what they were, by as much as one row would.
+    Values are drawn to what they were, by as much as one row would. Where rounding alone loses next to nothing, it is
+    rounding alone.
     """
     low, high = limits(bits)
     leaf = find_leaves(Problem(coded), [(codes, target.size)], by_row=False, n_jobs=None)
+    alone = round_values(coded, bits, units)
+    whole = Problem(coded)
+    start = Descent(whole, leaf, target, weight, loss, 1.0, 1.0, whole.value.copy())
+    unrounded = start.objective()
+    start.start_from(alone.value * units.of_leaves(coded))
+    if start.objective() <= GOOD_ENOUGH * unrounded:
+        return alone
 
     def attempt(units: Units) -> tuple[float, Rounded]:
         problem = Problem(with_whole_base(coded, units))

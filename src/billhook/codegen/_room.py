@@ -1,0 +1,59 @@
+"""Whether a model has room on a device, and what would if it has not."""
+
+from typing import Any
+
+from billhook.codegen._form import Form
+from billhook.codegen._targets import Target
+from billhook.interop import as_forest
+from billhook.packing import Packed, pack
+
+# No processor takes less for a comparison with a constant, a jump, and what a leaf returns.
+LEAST_BYTES_A_SPLIT = 8
+# What reads the data takes more than this on every processor.
+LEAST_CODE = 300
+# Bits of thresholds and of leaves, from what loses nothing to what little is left of.
+COARSER = ((10, 8), (8, 8), (8, 6), (8, 5), (8, 4), (6, 4), (6, 3), (5, 2))
+
+
+class DoesNotFitError(ValueError):
+    """A model that a device has no room for; the message has the sizes, and what would fit."""
+
+
+def least_flash(packed: Packed, form: Form) -> int:
+    """Return how many bytes a model takes at least, data and code."""
+    if form.layout == "compact":
+        return packed.nbytes + LEAST_CODE
+    table = packed.layout.n_entries * packed.layout.n_values if packed.layout.n_values > 1 else 0
+    return len(form.inputs) * packed.layout.n_inner * LEAST_BYTES_A_SPLIT + table
+
+
+def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: int | None = None) -> None:
+    """Raise DoesNotFitError if the flash of the target does not hold a model, which takes so much of it if known."""
+    takes = least_flash(packed, form) if flash is None else flash
+    if not target.flash or takes <= target.flash:
+        return
+    how = f"{takes:,} bytes of flash" if flash is not None else f"at least {takes:,} bytes of flash"
+    raise DoesNotFitError(
+        f"the model takes {how} ({form.layout} layout), and {target.name} has {target.flash:,}; "
+        f"{_advice(model, packed, form, target.flash)}"
+    )
+
+
+def _advice(model: Any, packed: Packed, form: Form, room: int) -> str:
+    if form.layout == "fast" and packed.nbytes + 2 * LEAST_CODE <= room:
+        return f'layout="compact" takes {packed.nbytes:,} bytes of data and a small program'
+    if isinstance(model, Packed):
+        return f"its data are {packed.nbytes:,} bytes: pack a smaller forest, or with fewer bits"
+    forest = as_forest(model)
+    smallest = packed.nbytes
+    for threshold_bits, leaf_bits in COARSER:
+        size = pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits, missing_values=False).nbytes
+        if size + 3 * LEAST_CODE <= room:
+            options = f"threshold_bits={threshold_bits}, leaf_bits={leaf_bits}, missing_values=False"
+            return f"pack it with {options}: {size:,} bytes of data"
+        smallest = min(smallest, size)
+    n_trees = max(1, forest.n_trees * (room - 3 * LEAST_CODE) // smallest)
+    return (
+        f"with {COARSER[-1][0]}-bit thresholds and {COARSER[-1][1]}-bit leaves its data still take {smallest:,} "
+        f"bytes: prune it to about {n_trees:,} of its {forest.n_trees:,} trees, or truncate them"
+    )

@@ -1,0 +1,204 @@
+#include "model.h"
+
+#if defined(__AVR__)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#else
+#define FLASH
+#endif
+
+static const uint8_t data[21] FLASH = {
+    14,98,0,65,83,196,35,102,199,150,139,230,150,26,168,107,78,6,241,236,231
+};
+
+#if defined(__AVR__)
+#define BYTE(at) pgm_read_byte(data + (at))
+#define HALF(at) pgm_read_word(data + (at))
+#define WORD(at) pgm_read_dword(data + (at))
+#else
+#define BYTE(at) data[at]
+#define HALF(at) (uint16_t)(BYTE(at) | BYTE((at) + 1u) << 8)
+#define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
+#endif
+
+typedef uint16_t place; /* in bits or bytes */
+
+#if defined(__AVR__)
+typedef uint16_t number;
+#define WINDOW 15
+#else
+typedef uint32_t number;
+#define WINDOW 24
+#endif
+
+/* Return the number that begins at this bit, and what comes after it. */
+static number take(place at)
+{
+    return (number)(WORD(at >> 3) >> (at & 7));
+}
+
+static uint32_t bits_of(float x)
+{
+    union { float number; uint32_t bits; } both;
+    both.number = x;
+    return both.bits;
+}
+
+/* The bits of the float of a whole number. */
+static uint32_t bits_of_whole(int16_t x)
+{
+    uint32_t size = x < 0 ? (uint32_t)-(int32_t)x : (uint32_t)x, high = x < 0 ? 406 : 150;
+    if (!size)
+        return 0;
+    for (; size < 0x800000; size += size)
+        high--;
+    return high << 23 | (size & 0x7FFFFF);
+}
+
+/* ceil(x 2^power) - offset, in whole numbers; the feature's shift is 150 - power. */
+static uint8_t code_of(uint32_t bits)
+{
+    int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
+    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
+    uint16_t fine;
+    if (power == 0xFF && below)
+        return 255;
+    if (power)
+        below |= 0x800000;
+    if (!(bits >> 31))
+        below = -below;
+    if (power < shift) {
+        shift = (uint8_t)(shift - power);
+        below >>= shift < 31 ? shift : 31;
+    } else {
+        shift = (uint8_t)(power - shift);
+        below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
+    }
+    below += -6;
+    if (below > 0)
+        return 0;
+    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
+    if (fine > 31)
+        fine = 31;
+    return (uint8_t)fine;
+}
+
+/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
+ * to its split k + 1, the k-th 0 to its leaf k. */
+static void add_trees(const uint8_t *codes, int32_t *scores)
+{
+    uint16_t first = 0, leaf = 0; /* of the tree */
+    place tree;
+    uint8_t c;
+    place value;
+    for (c = 0; c < 3; c++) {
+        place at = (place)(18u + 1u * c);
+        scores[c] = (int8_t)BYTE(at);
+    }
+    for (tree = 0u; tree < 4u; tree = (place)(tree + 2u)) {
+        number size = take(tree);
+        uint8_t split = 0, shape = 0, found = 0;
+        number bits;
+        do {
+            uint8_t to;
+            bits = take((place)(24u + (place)(first + split) * 6u));
+            to = (uint8_t)(2 * split + (codes[bits >> 5 & 0x1] > (bits & 0x1f)));
+            do {
+                uint8_t n = (uint8_t)(to - shape);
+                if (n > WINDOW)
+                    n = WINDOW;
+                bits = take((place)(8u + 2 * (place)first + shape));
+                shape = (uint8_t)(shape + n);
+#if defined(__AVR__)
+                for (; n; n--) {
+                    found = (uint8_t)(found + (bits & 1));
+                    bits >>= 1;
+                }
+#else
+                {
+                    number ones = bits & (((number)1 << n) - 1);
+                    for (; ones; ones &= ones - 1)
+                        found++;
+                    bits >>= n;
+                }
+#endif
+            } while (shape != to);
+            split = (uint8_t)(found + 1);
+        } while (bits & 1);
+        split = (uint8_t)(shape - found);
+        value = (place)(56u + (place)(leaf + split) * 12u);
+        for (c = 0; c < 3; c++) {
+            scores[c] += (int32_t)(take(value) & 0xf);
+            value = (place)(value + 4);
+        }
+        split = (uint8_t)(size & 0x3);
+        first = (uint16_t)(first + split);
+        leaf = (uint16_t)(leaf + split + 1u);
+    }
+}
+
+void model_scores(const float *x, int32_t *scores)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++)
+        codes[k] = code_of(bits_of(x[k]));
+    add_trees(codes, scores);
+}
+
+void model_scores_int16(const int16_t *x, int32_t *scores)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++)
+        codes[k] = code_of(bits_of_whole(x[k]));
+    add_trees(codes, scores);
+}
+
+void model_scores_uint8(const uint8_t *x, int32_t *scores)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++)
+        codes[k] = code_of(bits_of_whole(x[k]));
+    add_trees(codes, scores);
+}
+
+int model_predict(const float *x)
+{
+    int32_t scores[3];
+    int best = 0, c;
+    model_scores(x, scores);
+    for (c = 1; c < 3; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+int model_predict_int16(const int16_t *x)
+{
+    int32_t scores[3];
+    int best = 0, c;
+    model_scores_int16(x, scores);
+    for (c = 1; c < 3; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+int model_predict_uint8(const uint8_t *x)
+{
+    int32_t scores[3];
+    int best = 0, c;
+    model_scores_uint8(x, scores);
+    for (c = 1; c < 3; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+const char *model_class_name(int number)
+{
+    static const char *const names[] = {"0", "10", "20"};
+    return number >= 0 && number < 3 ? names[number] : "";
+}

@@ -1,0 +1,45 @@
+/* Compares the scores of 6 rows with those that they had when the model was written. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model.h"
+
+/* Floats by their bits, so that nothing is lost in print. */
+static const uint32_t rows_float[6][2] = {
+    {0xBF800000u, 0x40A00000u},
+    {0x3F800000u, 0xC0400000u},
+    {0x40000000u, 0x41000000u},
+    {0xC0400000u, 0x3F800000u},
+    {0x40800000u, 0x40E00000u},
+    {0x40A00000u, 0x40000000u}
+};
+
+static const int32_t expected_float[6][1] = {
+    {-7},
+    {8},
+    {-7},
+    {21},
+    {-7},
+    {-7}
+};
+
+#define CHECK(feature, kind, compute) \
+    for (row = 0; row < 6; row++) { \
+        feature x[2]; \
+        int32_t scores[1]; \
+        memcpy(x, rows_##kind[row], sizeof x); \
+        compute(x, scores); \
+        if (memcmp(scores, expected_##kind[row], sizeof scores)) { \
+            printf(#kind " row %d: the scores differ\n", row); \
+            wrong++; \
+        } \
+    }
+
+int main(void)
+{
+    int row, wrong = 0;
+    CHECK(float, float, model_scores)
+    printf("%d of 6 rows as expected\n", 6 - wrong);
+    return wrong != 0;
+}

@@ -1,0 +1,42 @@
+"""The emitted C of two tiny forests, word for word: a change of it is seen in review.
+
+BILLHOOK_GOLDEN=write pytest tests/codegen/test_golden.py    # writes the files anew
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import billhook as bh
+from made_up import random_forest
+
+GOLDEN = Path(__file__).parent / "golden"
+X = np.array([[-1.0, 5.0], [1.0, -3.0], [2.0, 8.0], [-3.0, 1.0], [4.0, 7.0], [5.0, 2.0]])
+THRESHOLDS = np.arange(-3.5, 7.0)
+
+
+def classes():
+    forest = random_forest(np.random.default_rng(0), (2, 3), 2, 3, thresholds=THRESHOLDS)
+    return bh.pack(forest, threshold_bits="exact", leaf_bits=4)
+
+
+def number():
+    forest = random_forest(np.random.default_rng(1), (4,), 2, 1, thresholds=THRESHOLDS / 3)
+    return bh.pack(forest, threshold_bits=6, leaf_bits=5, missing_values=False)
+
+
+@pytest.mark.parametrize("make", [classes, number])
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_the_files_are_those_seen_last(make, layout, tmp_path):
+    written = bh.emit(make(), tmp_path / "out", target="arduino-uno", layout=layout, X=X)
+    kept = GOLDEN / f"{make.__name__}-{layout}"
+    for path in written:
+        name = path.relative_to(tmp_path / "out")
+        if name.parts[0] == "arduino" and name.suffix in (".c", ".h"):
+            continue  # the same files once more
+        if os.environ.get("BILLHOOK_GOLDEN") == "write":
+            (kept / name).parent.mkdir(parents=True, exist_ok=True)
+            (kept / name).write_text(path.read_text())
+        assert path.read_text() == (kept / name).read_text()

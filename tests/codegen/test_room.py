@@ -1,0 +1,63 @@
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+
+X, y = make_classification(4000, 10, n_informative=8, n_classes=4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def large():
+    return bh.as_forest(RandomForestClassifier(24, max_leaf_nodes=300, random_state=0).fit(X, y))
+
+
+def test_what_would_fit_is_said_and_fits(large, tmp_path):
+    large = large.select(np.arange(32) % 24)
+    packed = bh.pack(large, threshold_bits=12, leaf_bits=16)
+    with pytest.raises(bh.DoesNotFitError, match="32,256") as raised:
+        bh.emit(packed, tmp_path / "out", target="arduino-uno")
+    assert f"{packed.nbytes:,}" in str(raised.value)
+    with pytest.raises(bh.DoesNotFitError) as raised:
+        bh.emit(large, tmp_path / "out", target="arduino-uno")
+    assert not (tmp_path / "out").exists()
+    found = re.search(
+        r"threshold_bits=(\d+), leaf_bits=(\d+), missing_values=False: ([\d,]+) bytes", str(raised.value)
+    )
+    options = {"threshold_bits": int(found[1]), "leaf_bits": int(found[2]), "missing_values": False}
+    small = bh.pack(large, **options)
+    assert f"{small.nbytes:,}" == found[3]
+    assert bh.emit(small, tmp_path / "out", target="arduino-uno")
+
+
+def test_where_no_bits_are_few_enough_trees_are_named(large, tmp_path):
+    many = large.select(np.arange(240) % 24)
+    with pytest.raises(bh.DoesNotFitError) as raised:
+        bh.emit(many, tmp_path / "out", target="arduino-uno")
+    n_trees = int(re.search(r"prune it to about (\d+) of its 240 trees", str(raised.value))[1])
+    small = bh.pack(many.select(np.arange(n_trees)), threshold_bits=5, leaf_bits=2, missing_values=False)
+    assert bh.emit(small, tmp_path / "out", target="arduino-uno")
+
+
+def test_the_fast_layout_gives_way_to_the_compact_one(large, tmp_path):
+    some = large.select(np.arange(16))
+    packed = bh.pack(some, threshold_bits=8, leaf_bits=2, missing_values=False)
+    with pytest.raises(bh.DoesNotFitError, match=f'layout="compact" takes {packed.nbytes:,} bytes of data'):
+        bh.emit(packed, tmp_path / "out", target="arduino-uno", layout="fast")
+
+
+def test_a_device_without_limits_takes_anything(large, tmp_path):
+    assert bh.emit(large, tmp_path / "out", target="raspberry-pi-zero")
+
+
+def test_an_avr_takes_no_large_table(tmp_path):
+    X, y = make_classification(
+        6000, 10, n_informative=9, n_redundant=0, n_classes=20, n_clusters_per_class=1, random_state=0
+    )
+    packed = bh.pack(RandomForestClassifier(8, max_leaf_nodes=400, random_state=0).fit(X, y))
+    with pytest.raises(ValueError, match="AVR compilers take no array beyond 32,000: use the compact layout"):
+        bh.emit(packed, tmp_path / "out", target="arduino-mega", layout="fast")
+    assert not (tmp_path / "out").exists()
