@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from emit_vs_others import Firmware, if_else
+from firmware import Firmware
+from other_tools import if_else
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 
