@@ -129,9 +129,16 @@ def satimage():
     return split(*stored("satimage"), 1, "int16")
 
 
-def made_up():
+def made_up(class_sep):
     X, y = make_classification(
-        20_000, 16, n_informative=12, n_redundant=2, n_classes=26, n_clusters_per_class=1, random_state=0
+        20_000,
+        16,
+        n_informative=12,
+        n_redundant=2,
+        n_classes=26,
+        n_clusters_per_class=1,
+        class_sep=class_sep,
+        random_state=0,
     )
     return split(X, y, float(np.floor(32767 / np.abs(X).max())))
 
@@ -144,7 +151,8 @@ FORESTS = {
     "digits 16 x 128": (digits, 16, 128, False),
     "digits 32 x 256": (digits, 32, 256, False),
     "satimage 16 x 128": (satimage, 16, 128, False),
-    "made up, 26 classes 16 x 128": (made_up, 16, 128, False),
+    "made up, 26 classes 16 x 128": (partial(made_up, 1.0), 16, 128, False),
+    "made up, 26 classes further apart 16 x 128": (partial(made_up, 2.0), 16, 128, False),
 }
 DEVICES = ("arduino-uno", "cortex-m0", "cortex-m4")
 
