@@ -1,0 +1,325 @@
+"""Models of Billhook on devices beside those of other tools: flash, memory, cycles, time on a PC, answers.
+
+    pip install emlearn m2cgen micromlgen treelite tl2cgen
+    BILLHOOK_DATA=folder python benchmarks/emit_vs_others.py [--rows 20] [--repeats 15] ["eeg 16 x 128" ...]
+
+For each forest a Markdown table: the same forest given to every tool, compiled with the same options into the same
+program, which asks for the class of each row. A fifth of the rows is kept apart; they are run.
+
+    same, accuracy   share of rows with the class that the Forest in Python says, and with the right one; on the PC
+    flash, RAM       what the model adds to the program, as the compilers count: over one that has no model
+    cycles, instr.   for a row, the mean: of simavr (AVR), of QEMU (Cortex-M); they repeat exactly
+    x86-64           nanoseconds for a row, the best of the repeats, and the same as a share of float if-else
+
+AVR is an Arduino Uno, or a Mega where it says so, because the Uno has no room. emlearn's int16 models are given rows
+and thresholds times a factor, rounded and cut off, which is printed; "+ 1" are its models with thresholds raised by
+hand to the next whole number: it cuts off their fractions and asks for less, not for less or equal. Its leaves of 8
+bits have to be shares between 0 and 1, which those of a refined forest are not; without them each tree has one vote.
+Float if-else is what this script writes: nested ifs, and the addition of a float for each class not 0 in a leaf.
+Billhook: exact thresholds with leaves of 8 bits, and the smallest setting that says the same class in 99 % of rows.
+"""
+
+import argparse
+import contextlib
+import inspect
+import io
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from firmware import Firmware, Found, Model
+from other_tools import emlearn_model, if_else, m2cgen_model, micromlgen_model, scaled, tl2cgen_model
+from sklearn.datasets import load_digits, make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+
+
+def billhook_model(packed, layout, inputs):
+    """Return what Billhook writes."""
+    known = inspect.signature(bh.emit).parameters
+    options = {"layout": layout, "inputs": inputs}
+    if "inputs" not in known:
+        inputs = "float"
+    with tempfile.TemporaryDirectory() as folder:
+        bh.emit(packed, folder, **{key: value for key, value in options.items() if key in known})
+        source, header = ((Path(folder) / name).read_text() for name in ("model.c", "model.h"))
+    source += '\n#include "row.h"\nint answer(const row_t *x) { return model_predict(x); }\n'
+    row = {"float": "float", "int16": "int16_t", "uint8": "uint8_t"}[inputs]
+    return Model(source, row, files={"model.h": header})
+
+
+def as_measured(name, packed, layout, forest, data, given):
+    """Return the line of a layout that only `measure` knows: without the choice of the class, and not on the PC."""
+    if "layout" not in inspect.signature(bh.measure).parameters:
+        return Row(name, failure="-")
+    said = packed.predict(data.X_test)
+    row = Row(name, np.mean(said == forest.predict(data.X_test)), np.mean(said == data.y_test))
+    for device in DEVICES:
+        try:
+            how = {"layout": layout, "inputs": data.inputs, "max_rows": given.rows}
+            found = bh.measure(packed, data.X_test, target=device, **how)
+            row.found[device] = Found(found.flash, found.ram, found.cycles or found.instructions)
+        except Exception as error:
+            row.found[device] = _short(error)
+    return row
+
+
+def smallest(forest, data):
+    """Return the packing of the fewest bytes with the forest's class in 99 % of the rows that are kept apart."""
+    answers = forest.predict(data.X_test)
+    best = None
+    for labels in ({}, {"y": data.y_train}):
+        for threshold_bits in range(12, 5, -1):
+            for leaf_bits in range(8, 1, -1):
+                bits = {"threshold_bits": threshold_bits, "leaf_bits": leaf_bits}
+                packed = bh.pack(forest, **bits, X=data.X_train, **labels, missing_values=False)
+                if np.mean(packed.predict(data.X_test) == answers) < 0.99:
+                    break
+                if best is None or packed.nbytes < best[0].nbytes:
+                    best = packed, f"{threshold_bits}-bit thresholds, {leaf_bits}-bit leaves"
+    return best
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows to train with, rows kept apart, the factor for int16, and whether the rows are whole numbers."""
+
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    scale: float
+    inputs: str
+
+
+def split(X, y, scale, inputs="float"):
+    X = np.ascontiguousarray(X, np.float32)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[len(y) // 5 :], order[: len(y) // 5]
+    return Data(X[train], y[train], X[test], y[test], scale, inputs)
+
+
+def stored(name):
+    table = pd.read_parquet(Path(os.environ["BILLHOOK_DATA"]) / f"{name}.parquet")
+    y = table.pop("label").to_numpy()
+    return table.to_numpy(np.float32), y
+
+
+def eeg():
+    return split(*stored("eeg"), 5)
+
+
+def eeg_whole():
+    X, y = stored("eeg")
+    return split(np.clip(np.rint(X * 5), -32768, 32767), y, 1, "int16")
+
+
+def digits():
+    return split(*load_digits(return_X_y=True), 1, "int16")
+
+
+def satimage():
+    return split(*stored("satimage"), 1, "int16")
+
+
+def made_up(class_sep):
+    X, y = make_classification(
+        20_000,
+        16,
+        n_informative=12,
+        n_redundant=2,
+        n_classes=26,
+        n_clusters_per_class=1,
+        class_sep=class_sep,
+        random_state=0,
+    )
+    return split(X, y, float(np.floor(32767 / np.abs(X).max())))
+
+
+# Name: rows, trees, leaves, whether leaves are refined.
+FORESTS = {
+    "eeg 16 x 128": (eeg, 16, 128, True),
+    "eeg, whole numbers 16 x 128": (eeg_whole, 16, 128, True),
+    "digits 8 x 64": (digits, 8, 64, False),
+    "digits 16 x 128": (digits, 16, 128, False),
+    "digits 32 x 256": (digits, 32, 256, False),
+    "satimage 16 x 128": (satimage, 16, 128, False),
+    "made up, 26 classes 16 x 128": (partial(made_up, 1.0), 16, 128, False),
+    "made up, 26 classes further apart 16 x 128": (partial(made_up, 2.0), 16, 128, False),
+}
+DEVICES = ("arduino-uno", "cortex-m0", "cortex-m4")
+
+
+@dataclass
+class Row:
+    """One line of a table."""
+
+    name: str
+    same: float = 0.0
+    accuracy: float = 0.0
+    found: dict[str, Found | str] = field(default_factory=dict)
+    nanoseconds: float | None = None
+    failure: str = ""
+
+    def cells(self, plain):
+        """Return the line in Markdown; times are shares of this one."""
+        if self.failure:
+            return f"| {self.name} | {self.failure} " + "| " * 12 + "|"
+        cells = [self.name, f"{self.same:.4f}", f"{100 * self.accuracy:.2f}"]
+        for device in DEVICES:
+            found = self.found[device]
+            if isinstance(found, str):
+                cells += [found, "", ""]
+                continue
+            mega = " (Mega)" if found.board == "arduino-mega" else ""
+            count = f"{found.count:,}" if found.count is not None else found.problem or "-"
+            cells += [f"{found.flash:,}{mega}", f"{found.ram:,}", count]
+        time = self.nanoseconds
+        cells += [f"{time:,.0f}" if time else "-", f"{time / plain:.2f}" if time and plain else "-"]
+        return "| " + " | ".join(cells) + " |"
+
+
+HEAD = (
+    "| tool | same | accuracy | AVR flash | RAM | cycles | M0 flash | RAM | instr. | M4 flash | RAM | instr. "
+    "| x86-64 ns | of if-else |\n|---|" + "---:|" * 13
+)
+
+
+def measured(name, make: Callable[[], Model], forest, data, given, scale=1.0):
+    """Return the line of one tool, or what went wrong, in short."""
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):  # some talk while they write
+            warnings.simplefilter("ignore")
+            model = make()
+        rows = data.X_test
+        if model.row in ("int16_t", "uint8_t"):
+            rows = np.clip(np.rint(rows * scale), -32768, 32767).astype(np.int16)
+        firmware = Firmware(model, np.ascontiguousarray(rows[: given.rows]))
+        said, nanoseconds = firmware.on_host(rows, given.repeats)
+    except Exception as error:
+        return Row(name, failure=f"{type(error).__name__}: {_short(error)}")
+    classes = np.asarray(forest.classes)
+    said = np.where((said >= 0) & (said < len(classes)), said, 0)
+    row = Row(name, np.mean(classes[said] == forest.predict(data.X_test)), np.mean(classes[said] == data.y_test))
+    row.nanoseconds = nanoseconds
+    for device in DEVICES:
+        try:
+            row.found[device] = firmware.on(device)
+        except Exception as error:
+            row.found[device] = _short(error)
+    return row
+
+
+def _short(error):
+    return (str(error).strip().splitlines() or [""])[0].replace("|", "/")[:90]
+
+
+def table(name, given):
+    """Print one table, and what the tools have to do with each other."""
+    load, trees, leaves, is_refined = FORESTS[name]
+    data = load()
+    rf = RandomForestClassifier(trees, max_leaf_nodes=leaves, random_state=0).fit(data.X_train, data.y_train)
+    forest = bh.refine(rf, data.X_train, data.y_train, random_state=0) if is_refined else bh.as_forest(rf)
+    estimator = bh.to_estimator(forest)
+    accuracy = np.mean(forest.predict(data.X_test) == data.y_test)
+    print(f"\n## {name}\n")
+    print(
+        f"{forest.n_trees} trees, {forest.n_nodes:,} nodes, {forest.n_features} features, {forest.n_classes} classes"
+        f"{', refined' if is_refined else ''}; accuracy {100 * accuracy:.2f} on {len(data.y_test):,} rows; int16: "
+        f"times {data.scale:g}\n\n{HEAD}",
+        flush=True,
+    )
+    exact = bh.pack(forest, threshold_bits="exact", leaf_bits=8, missing_values=False)
+    few = smallest(forest, data)
+    makers = {
+        "float if-else": (lambda: if_else(estimator), 1),
+        "m2cgen": (lambda: m2cgen_model(estimator), 1),
+        "tl2cgen": (lambda: tl2cgen_model(estimator), 1),
+        "micromlgen": (lambda: micromlgen_model(estimator), 1),
+        "emlearn inline float": (lambda: emlearn_model(estimator, method="inline", dtype="float"), 1),
+    }
+    for label, how, is_raised in (
+        ("inline int16", {"method": "inline"}, False),
+        ("inline int16, + 1", {"method": "inline"}, True),
+        ("inline int16, + 1, 8-bit leaves", {"method": "inline", "leaf_bits": 8}, True),
+        ("loadable int16", {"method": "loadable"}, False),
+    ):
+        makers[f"emlearn {label}"] = (
+            lambda how=how, raised=is_raised: emlearn_model(
+                scaled(estimator, data.scale, raised), dtype="int16_t", **how
+            ),
+            data.scale,
+        )
+    packings = {"exact thresholds, 8-bit leaves": exact}
+    if few:
+        packings[few[1]] = few[0]
+    lines = {}
+
+    def show(line):
+        lines[line.name] = line
+        print(line.cells(lines["float if-else"].nanoseconds), flush=True)
+
+    for label, (make, scale) in makers.items():
+        show(measured(label, make, forest, data, given, scale))
+    for layout in ("compact", "fast"):
+        for how, packed in packings.items():
+            label = f"Billhook {layout}, {how}"
+            if layout == "compact" or "layout" in inspect.signature(bh.emit).parameters:
+                make = partial(billhook_model, packed, layout, data.inputs)
+                show(measured(label, make, forest, data, given))
+            else:
+                show(as_measured(label, packed, layout, forest, data, given))
+    print("\n" + ratios(lines), flush=True)
+
+
+def ratios(lines):
+    """Return the flash of emlearn over ours, our cycles over emlearn's, the time of if-else over ours."""
+
+    def least(start, what):
+        values = [what(row) for name, row in lines.items() if name.startswith(start) and not row.failure]
+        return min((value for value in values if value), default=None)
+
+    def of(device, attribute):
+        def value(row):
+            found = row.found[device]
+            return None if isinstance(found, str) or found.problem else getattr(found, attribute)
+
+        return value
+
+    def over(a, b):
+        return f"{a / b:.2f}" if a and b else "-"
+
+    names = ("AVR", "M0", "M4")
+    flash = [over(least("emlearn", of(d, "flash")), least("Billhook compact", of(d, "flash"))) for d in DEVICES]
+    cycles = [
+        over(least("Billhook fast", of(d, "count")), least("emlearn inline int16", of(d, "count"))) for d in DEVICES
+    ]
+    plain = lines["float if-else"].nanoseconds
+    times = [over(plain, least(f"Billhook {kind}", lambda row: row.nanoseconds)) for kind in ("compact", "fast")]
+    return (
+        "| | " + " | ".join(names) + " | x86-64 |\n|---|" + "---:|" * 4 + "\n"
+        "| emlearn's smallest flash / Billhook's smallest | " + " | ".join(flash) + " | |\n"
+        "| cycles or instr. of Billhook fast / emlearn inline int16 | " + " | ".join(cycles) + " | |\n"
+        f"| time of float if-else / Billhook compact, fast | | | | {times[0]}, {times[1]} |"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=20, help="to run in the emulators")
+    parser.add_argument("--repeats", type=int, default=15, help="of all rows on the PC; the best counts")
+    parser.add_argument("names", nargs="*", default=list(FORESTS), help="of forests")
+    given = parser.parse_args()
+    for name in given.names:
+        table(name, given)
+
+
+if __name__ == "__main__":
+    main()
