@@ -57,7 +57,8 @@ def test_an_avr_takes_no_large_table(tmp_path):
     X, y = make_classification(
         6000, 10, n_informative=9, n_redundant=0, n_classes=20, n_clusters_per_class=1, random_state=0
     )
-    packed = bh.pack(RandomForestClassifier(8, max_leaf_nodes=400, random_state=0).fit(X, y))
+    rf = RandomForestClassifier(8, max_leaf_nodes=400, random_state=0).fit(X, y)
+    packed = bh.pack(bh.refine(rf, X, y, loss="cross_entropy", validation_fraction=None))
     with pytest.raises(ValueError, match="AVR compilers take no array beyond 32,000: use the compact layout"):
         bh.emit(packed, tmp_path / "out", target="arduino-mega", layout="fast")
     assert not (tmp_path / "out").exists()

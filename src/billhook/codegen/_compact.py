@@ -1,6 +1,6 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
-from billhook.codegen._form import Form, Input, c_type, suffix
+from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._reading import (
     BITS_OF_FLOAT,
     BITS_OF_WHOLE,
@@ -19,10 +19,10 @@ from billhook.codegen._reading import (
 from billhook.packing import Packed
 
 
-def compact(packed: Packed, form: Form, prefix: str) -> str:
+def compact(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
     n_used = packed.layout.n_used
-    return "\n".join(
+    text = "\n".join(
         [
             data(packed, packed.nbytes),
             place(packed.nbytes),
@@ -34,6 +34,7 @@ def compact(packed: Packed, form: Form, prefix: str) -> str:
             *(_scores(packed, kind, prefix) for kind in form.inputs),
         ]
     )
+    return Program(text)
 
 
 def _scores(packed: Packed, kind: Input, prefix: str) -> str:

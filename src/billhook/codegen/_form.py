@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,20 @@ class Form:
     layout: LayoutName = "compact"
     inputs: tuple[Input, ...] = get_args(Input)
     is_small: bool = False
+
+
+class Program(NamedTuple):
+    """Functions that compute scores, in C.
+
+    Attributes
+    ----------
+    text : str
+    adds_up : bool
+        Whether there is a function `add_up`, which gives the scores as numbers of the type `sum_t`.
+    """
+
+    text: str
+    adds_up: bool = False
 
 
 def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> Form:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
-from billhook.codegen._form import LIMITS, Form, c_type, suffix
+from billhook.codegen._form import LIMITS, Form, Program, c_type, suffix
 from billhook.codegen._names import comment, identifier, string_literal
 from billhook.packing import Packed
 
@@ -80,12 +80,12 @@ def source(packed: Packed, name: str = "model", form: Form = COMPACT) -> str:
     """Return the text of the source file."""
     prefix = identifier(name)
     program = (compact if form.layout == "compact" else fast)(packed, form, prefix)
-    answers = [_answer(packed, prefix, suffix(kind), c_type(kind)) for kind in form.inputs]
+    answers = [_answer(packed, program, prefix, suffix(kind), c_type(kind)) for kind in form.inputs]
     names = [] if packed.classes is None else [_class_name(packed, prefix)]
-    return "\n".join([f'#include "{prefix}.h"', "", program, *answers, *names])
+    return "\n".join([f'#include "{prefix}.h"', "", program.text, *answers, *names])
 
 
-def _answer(packed: Packed, prefix: str, ending: str, feature: str) -> str:
+def _answer(packed: Packed, program: Program, prefix: str, ending: str, feature: str) -> str:
     if packed.classes is None:
         return f"""float {prefix}_value{ending}(const {feature} *x)
 {{
@@ -105,10 +105,11 @@ def _answer(packed: Packed, prefix: str, ending: str, feature: str) -> str:
             best = c;
     return best;"""
     counters = "\n    int best = 0, c;" if n_columns > 1 else ""
+    type_, compute = ("sum_t", "add_up") if program.adds_up else ("int32_t", f"{prefix}_scores")
     return f"""int {prefix}_predict{ending}(const {feature} *x)
 {{
-    int32_t scores[{n_columns}];{counters}
-    {prefix}_scores{ending}(x, scores);
+    {type_} scores[{n_columns}];{counters}
+    {compute}{ending}(x, scores);
     {answer}
 }}
 """

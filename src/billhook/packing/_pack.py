@@ -138,9 +138,11 @@ def _grids(
     """Return the features in use and how their values become codes."""
     used = np.unique(forest.feature[forest.feature >= 0]).astype(np.int64)
     thresholds = [np.unique(forest.threshold[forest.feature == feature]) for feature in used]
+    exact = exact_steps(thresholds, int((forest.feature >= 0).sum()))
     if threshold_bits == "exact":
-        steps = exact_steps(thresholds, int((forest.feature >= 0).sum()))
-        return used, list(steps) if steps is not None else [Ranks(threshold) for threshold in thresholds]
+        return used, [Ranks(threshold) for threshold in thresholds] if exact is None else list(exact)
+    if exact and exact[0].bits <= threshold_bits:
+        return used, list(exact)
     if rows is None:
         return used, [even_steps(threshold, threshold_bits) for threshold in thresholds]
     return used, [
