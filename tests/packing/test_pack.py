@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._grids import Ranks, even_steps, exact_steps
+from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, forests, random_forest, tricky_rows
 
@@ -75,6 +75,27 @@ def test_even_steps_are_off_by_no_more_than_one(thresholds, bits):
     width = float(thresholds[-1] - thresholds[0])
     off = np.abs(grid.largest(limit) - thresholds)
     assert (off <= width / (2**bits - 3) + width / 2**14 + np.abs(thresholds).max() * 2.0**-19).all()
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+@pytest.mark.parametrize("far", [[9e5], [-4e4], [-4e4, 9e5], [7e3, 9e5, 3e37]])
+def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
+    rng = np.random.default_rng(0)
+    near = rng.normal(4200, 30, 400)
+    thresholds = np.unique(np.concatenate([near, far]).astype(np.float32))
+    x = np.concatenate([rng.normal(4200, 30, 5000), [*far, 1e6, -1e6]]).astype(np.float32)
+    grid = fitted_steps(thresholds, 9, x if with_rows else None)
+    left = x[:, None] <= thresholds
+    moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds)
+    # A step of 1/509 of the range of those that lie together, and all rows on the right side of those far away.
+    assert np.mean(left != moved) < 0.004
+    assert (
+        np.mean(
+            left
+            != (even_steps(thresholds, 9).codes(x)[:, None] <= even_steps(thresholds, 9).threshold_codes(thresholds))
+        )
+        > 0.05
+    )
 
 
 @given(forests())

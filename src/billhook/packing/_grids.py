@@ -11,6 +11,7 @@ numbers all the way: nothing in it depends on how a device rounds.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ FINE_BITS = 16
 N_FINE = 1 << FINE_BITS
 LARGEST_BITS = 27
 N_LENGTHS = 65
+LARGE_GAIN = 4.0
 # The exponent of a float32 whose last bit is worth 1. A device shifts by the difference to it, and has a byte for it.
 NO_SHIFT = 150
 POWERS = (NO_SHIFT - 255, 116)
@@ -61,7 +63,10 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of equal length: `power` p, `offset` and `scale` of the formula above, and how many bits a code has."""
+    """Steps of equal length: `power` p, `offset` and `scale` of the formula above, and how many bits a code has.
+
+    What is computed with a column of offsets and of scales is computed for each.
+    """
 
     power: int
     offset: int
@@ -89,19 +94,21 @@ class Steps:
             fixed = np.ceil(np.ldexp(x.astype(np.float64), self.power))
         fixed = np.clip(np.nan_to_num(fixed, nan=0.0), -(2.0**31), 2.0**31 - 1).astype(np.int64)
         fine = np.clip(fixed - self.offset, 0, N_FINE - 1)
-        code = (fine * self.scale) >> self.shift if self.scale else fine
+        code = np.where(self.scale, fine * self.scale >> self.shift, fine)
         return np.where(np.isnan(x), MISSING, np.minimum(code, self.n_codes - 1))
 
     def threshold_codes(self, threshold: NDArray[np.float32]) -> Codes:
-        """Return the codes whose largest value is nearest to the thresholds; for infinity that of all values."""
+        """Return the codes whose largest value is nearest to the thresholds; beyond the steps, that of all values."""
         code = self.codes(threshold)
         above, below = self.largest(code) - threshold, threshold - self.largest(code - 1)
         nearest = np.clip(np.where(below < above, code - 1, code), 0, self.n_codes - 2)
-        return np.where(threshold == np.inf, self.n_codes - 1, nearest)
+        end = 2.0 * self.largest(np.array([self.n_codes - 2])) - self.largest(np.array([self.n_codes - 3]))
+        return np.where(threshold > end, self.n_codes - 1, nearest)
 
     def largest(self, code: Codes) -> NDArray[np.float64]:
         """Return the largest number with a code, or a smaller one, if codes went on for ever."""
-        fine = -((-(code + 1) << self.shift) // self.scale) - 1 if self.scale else code
+        scaled = -((-(code + 1) << self.shift) // np.maximum(self.scale, 1)) - 1
+        fine = np.where(self.scale, scaled, code)
         return np.ldexp((fine + self.offset).astype(np.float64), -self.power)
 
     def bounds(self, code: Codes) -> NDArray[np.float32]:
@@ -126,29 +133,49 @@ def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
     return Steps(power, offset, scale, bits)
 
 
-def fitted_steps(threshold: NDArray[np.float32], bits: int, x: NDArray[np.float32]) -> Steps:
-    """Return even steps of the length, at most twice the shortest, by which the fewest values go another way.
+def fitted_steps(threshold: NDArray[np.float32], bits: int, x: NDArray[np.float32] | None = None) -> Steps:
+    """Return even steps of the beginning and the length by which the fewest values go another way.
 
-    Measured values often are multiples of something: steps of about that length find all gaps between them.
+    Few thresholds far away from all others would make all steps long: the steps may leave them out. Measured values
+    often are multiples of something: steps of about that length find all gaps between them. Without values, those of
+    the thresholds themselves and in the middle between them are taken.
     """
     first = even_steps(threshold, bits)
     if first.scale == 0:
         return first
-    values = np.sort(x[np.isfinite(x)])
+    ordered = np.sort(threshold[np.isfinite(threshold)]).astype(np.float64)
+    values = np.concatenate([ordered, (ordered[1:] + ordered[:-1]) / 2.0]) if x is None else x[np.isfinite(x)]
+    values = np.sort(values)
     below = np.searchsorted(values, threshold, side="right")
 
-    def wrong(steps: Steps) -> float:
-        ends = steps.largest(steps.threshold_codes(threshold))
-        return float(np.abs(np.searchsorted(values, ends, side="right") - below).sum())
+    def wrong(steps: Steps) -> NDArray[np.int64]:
+        ends = steps.bounds(steps.threshold_codes(threshold))
+        return np.asarray(np.abs(np.searchsorted(values, ends, side="right") - below).sum(axis=-1))
 
-    best = min((replace(first, scale=scale) for scale in _between(first.scale / 2, first.scale)), key=wrong)
+    def best_of(steps: Steps, scales: list[int], offsets: list[int]) -> Steps:
+        """Return the steps with the best scale and offset, of all pairs; the first of equals."""
+        pairs = [(scale, offset) for scale in scales for offset in offsets]
+        columns: Any = np.array(pairs)[:, :, None]
+        scale, offset = pairs[int(wrong(replace(steps, scale=columns[:, 0], offset=columns[:, 1])).argmin())]
+        return replace(steps, scale=scale, offset=offset)
+
+    first_wrong = int(wrong(first))
+    if first_wrong == 0:
+        return first
+    cuts = [0, *(1 << k for k in range(16) if 1 << k <= ordered.size // 8)]
+    trimmed = [ordered[low : ordered.size - high].astype(np.float32) for low in cuts for high in cuts]
+    shorter = min((even_steps(some, bits) for some in trimmed), key=lambda steps: int(wrong(steps)))
+    # What lies beyond the last step is lost for good, for other values too: only for a large gain.
+    first = shorter if wrong(shorter) < first_wrong / LARGE_GAIN else first
+    if first.scale == 0:
+        return first
+    best = best_of(first, _between(first.scale / 2, first.scale), [first.offset])
     # Nearby lengths, and beginnings within a step.
     near = first.scale / N_LENGTHS
     scales = _between(max(best.scale - near, 1), min(best.scale + near, first.scale))
     length = (1 << best.shift) // best.scale
-    shifts = sorted({length * k // 4 for k in range(4)})
-    tried = (replace(best, scale=scale, offset=best.offset - shift) for scale in scales for shift in shifts)
-    return min((best, *tried), key=wrong)
+    near_by = best_of(best, scales, [best.offset - shift for shift in sorted({length * k // 4 for k in range(4)})])
+    return near_by if wrong(near_by) < wrong(best) else best
 
 
 def _between(low: float, high: float) -> list[int]:

@@ -8,12 +8,15 @@ from billhook.forest import Forest, as_int, as_rows, as_targets, as_weights
 from billhook.interop import as_forest
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._encode import Grid, encode
-from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps
+from billhook.packing._grids import Ranks, exact_steps, fitted_steps
 from billhook.packing._leaves import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._plain import plain_sum, without_idle_splits
 from billhook.packing._rounding import round_with_rows
 from billhook.refinement import LOSSES, Loss, kernel_targets
+
+# What steps of its own take for a feature, about.
+STEP_BYTES = 4
 
 
 def pack(
@@ -138,15 +141,15 @@ def _grids(
     """Return the features in use and how their values become codes."""
     used = np.unique(forest.feature[forest.feature >= 0]).astype(np.int64)
     thresholds = [np.unique(forest.threshold[forest.feature == feature]) for feature in used]
-    exact = exact_steps(thresholds, int((forest.feature >= 0).sum()))
+    n_splits = int((forest.feature >= 0).sum())
+    exact = exact_steps(thresholds, n_splits)
     if threshold_bits == "exact":
         return used, [Ranks(threshold) for threshold in thresholds] if exact is None else list(exact)
-    if exact and exact[0].bits <= threshold_bits:
+    # Exact steps that are alike for all features may be the shorter way even with longer codes.
+    if exact and n_splits * (exact[0].bits - threshold_bits) <= 8 * STEP_BYTES * used.size:
         return used, list(exact)
-    if rows is None:
-        return used, [even_steps(threshold, threshold_bits) for threshold in thresholds]
     return used, [
-        fitted_steps(threshold, threshold_bits, rows[:, feature])
+        fitted_steps(threshold, threshold_bits, None if rows is None else rows[:, feature])
         for feature, threshold in zip(used, thresholds, strict=True)
     ]
 
