@@ -2,10 +2,10 @@
 
     BILLHOOK_DATA=folder python benchmarks/equal_subtrees.py
 
-Forests packed with 8-bit thresholds and leaves of 8 and of 2 bits. A subtree has one split at least; two are equal if
-they have the same tests and leaves. Of each set of equal ones all but the first could be left out; instead, a reference
-has to stand in its parent, and every other split needs a bit that says that it has none. Saved: the bits of the splits
-and leaves left out, minus these, as a share of all bits.
+Forests packed with 8-bit thresholds and leaves of 8 and of 2 bits. A subtree has one split at least; two are equal
+if they have the same tests and leaves. Of each set of equal ones all but the first could be left out; instead, a
+reference has to stand in its parent, and every other split needs a bit that says that it has none. Saved: the bits of
+the splits and leaves left out, minus these, as a share of all bits.
 """
 
 import os

@@ -89,13 +89,8 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
     moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds)
     # A step of 1/509 of the range of those that lie together, and all rows on the right side of those far away.
     assert np.mean(left != moved) < 0.004
-    assert (
-        np.mean(
-            left
-            != (even_steps(thresholds, 9).codes(x)[:, None] <= even_steps(thresholds, 9).threshold_codes(thresholds))
-        )
-        > 0.05
-    )
+    even = even_steps(thresholds, 9)
+    assert np.mean(left != (even.codes(x)[:, None] <= even.threshold_codes(thresholds))) > 0.05
 
 
 @given(forests())
