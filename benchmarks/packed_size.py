@@ -4,9 +4,9 @@
 
 Random forests on eeg, refined: of 16 trees of at most 128 leaves, and for an Arduino Uno of 32 trees of 256; a fifth
 of the rows is kept apart to compare on. Thresholds are fitted to the training rows; leaves of less than 8 bits are
-rounded with them too. Flash is what the model adds to a program, data and code, as the compilers count it; cycles (AVR)
-and instructions (Cortex-M) are those of the emulators, which repeat exactly. Rows are floats, but where it says int16:
-then they are rounded to whole numbers, and only the cost is of interest.
+rounded with them too. Flash is what the model adds to a program, data and code, as the compilers count it; cycles
+(AVR) and instructions (Cortex-M) are those of the emulators, which repeat exactly. Rows are floats, but where it says
+int16: then they are rounded to whole numbers, and only the cost is of interest.
 """
 
 import os
