@@ -3,7 +3,7 @@ import subprocess
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
 
@@ -71,6 +71,11 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
         ({"target": "z80"}, ValueError, "no target 'z80'; known are generic"),
         ({"X": X3[:, :2]}, ValueError, "X has 2 features"),
         ({"X": X3[:0]}, ValueError, "no rows for the self-test"),
+        ({"y": y3}, ValueError, "give X too"),
+        ({"X": X3, "y": y3[:, None]}, ValueError, "y the shape"),
+        ({"X": X3, "y": y3 + 1}, ValueError, "a label that the model does not know: .*3"),
+        ({"layout": "small"}, ValueError, "no layout 'small'"),
+        ({"inputs": ()}, ValueError, "inputs must name one of float, int16, uint8"),
         ({"out": "nowhere/out"}, FileNotFoundError, "no such folder"),
         ({"out": "file"}, NotADirectoryError, "this is a file"),
     ],
@@ -107,12 +112,14 @@ int main(void)
             RandomForestClassifier,
             '%s\\n", model_class_name(model_predict(x))',
         ),
-        ("b", X_n, y_n, RandomForestRegressor, '%.9g\\n", (double)model_value(x)'),
+        ("b", X_n, 1.7e9 + y_n, RandomForestRegressor, '%.9g\\n", (double)model_value(x)'),
+        ("c", X_n, np.round(y_n), HistGradientBoostingRegressor, '%.9g\\n", (double)model_value(x)'),
     ):
-        packed = bh.pack(made(X, y, kind))
+        model = made(X, y, kind) if folder != "c" else kind(loss="poisson", max_iter=9).fit(X, y)
+        packed = bh.pack(model)
         bh.emit(packed, tmp_path / folder)
         (tmp_path / folder / "main.c").write_text(program.replace("ANSWER", answer))
-        subprocess.run(["gcc", "main.c", "model.c", "-o", "main"], cwd=tmp_path / folder, check=True)
+        subprocess.run(["gcc", "main.c", "model.c", "-o", "main", "-lm"], cwd=tmp_path / folder, check=True)
         rows = X.astype(np.float32)
         lines = "\n".join(" ".join(f"{value:.9g}" for value in row) for row in rows)
         done = subprocess.run([tmp_path / folder / "main"], input=lines, capture_output=True, text=True, check=True)

@@ -32,6 +32,7 @@ def number():
 def test_the_files_are_those_seen_last(make, layout, tmp_path):
     written = bh.emit(make(), tmp_path / "out", target="arduino-uno", layout=layout, X=X)
     kept = GOLDEN / f"{make.__name__}-{layout}"
+    names = {path.relative_to(tmp_path / "out") for path in written}
     for path in written:
         name = path.relative_to(tmp_path / "out")
         if name.parts[0] == "arduino" and name.suffix in (".c", ".h"):
@@ -40,3 +41,4 @@ def test_the_files_are_those_seen_last(make, layout, tmp_path):
             (kept / name).parent.mkdir(parents=True, exist_ok=True)
             (kept / name).write_text(path.read_text())
         assert path.read_text() == (kept / name).read_text()
+    assert {path.relative_to(kept) for path in kept.rglob("*") if path.is_file()} <= names

@@ -110,6 +110,8 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch):
     ("options", "message"),
     [
         ({"target": "z80"}, "no target 'z80'"),
+        ({"max_rows": 0}, "max_rows must be 1 or more, not 0"),
+        ({"inputs": ("float", "int16")}, "one kind of input at a time"),
         ({"X": X3[:0]}, "no rows to run"),
         ({"X": X3[:, :2]}, "X has 2 features"),
     ],

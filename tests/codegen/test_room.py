@@ -6,6 +6,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
+from made_up import random_forest
 
 X, y = make_classification(4000, 10, n_informative=8, n_classes=4, random_state=0)
 
@@ -42,13 +43,6 @@ def test_where_no_bits_are_few_enough_trees_are_named(large, tmp_path):
     assert bh.emit(small, tmp_path / "out", target="arduino-uno")
 
 
-def test_the_fast_layout_gives_way_to_the_compact_one(large, tmp_path):
-    some = large.select(np.arange(16))
-    packed = bh.pack(some, threshold_bits=8, leaf_bits=2, missing_values=False)
-    with pytest.raises(bh.DoesNotFitError, match=f'layout="compact" takes {packed.nbytes:,} bytes of data'):
-        bh.emit(packed, tmp_path / "out", target="arduino-uno", layout="fast")
-
-
 def test_a_device_without_limits_takes_anything(large, tmp_path):
     assert bh.emit(large, tmp_path / "out", target="raspberry-pi-zero")
 
@@ -62,3 +56,10 @@ def test_an_avr_takes_no_large_table(tmp_path):
     with pytest.raises(ValueError, match="AVR compilers take no array beyond 32,000: use the compact layout"):
         bh.emit(packed, tmp_path / "out", target="arduino-mega", layout="fast")
     assert not (tmp_path / "out").exists()
+
+
+def test_more_features_than_memory_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (2000,), 3000, 1, thresholds=rng.normal(size=99))
+    with pytest.raises(bh.DoesNotFitError, match="memory while a row is computed, and arduino-uno has 2,048"):
+        bh.emit(forest, tmp_path / "out", target="arduino-uno")

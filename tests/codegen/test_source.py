@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
 from billhook.codegen import Form, header, source
 from billhook.codegen._names import identifier
 from compiled import FLAGS, compiled, write_sources
 from ensembles import CLASSIFIERS, REGRESSORS
-from made_up import TRICKY, random_forest, tricky_rows
+from made_up import TRICKY, forests, random_forest, tricky_rows
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
@@ -112,6 +112,71 @@ def test_scales_of_classes_and_codebooks_score_the_same_in_c(form, per_class, le
         packed = bh.pack(forest, leaf_bits=leaf_bits, scales="class", codebook=codebook)
         assert packed.layout.factor_bits == 8
         check(packed, rows, tmp_path / str(number), FORMS[form], *SANITISED)
+
+
+@given(
+    forests(),
+    st.sampled_from(["exact", 16, 9, 8, 3]),
+    st.integers(2, 16),
+    st.booleans(),
+    st.sampled_from(["one", "class"]),
+    st.sampled_from([None, None, 2, 9]),
+    st.sampled_from(sorted(FORMS)),
+    st.sampled_from(KINDS),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_packed_scores_the_same_in_c(
+    tmp_path_factory, forest, threshold_bits, leaf_bits, missing_values, scales, codebook, form, kind, seed
+):
+    options = {"threshold_bits": threshold_bits, "leaf_bits": leaf_bits, "missing_values": missing_values}
+    if codebook is not None and forest.n_classes > 2 and forest.value.shape[1] > 1:
+        options["codebook"] = codebook
+    try:
+        packed = bh.pack(forest, scales=scales, **options)
+    except ValueError as error:
+        assert "too large for leaves in units of" in str(error)  # noqa: PT017
+        return
+    rows = tricky_rows(np.random.default_rng(seed), 60, forest.n_features)
+    check(packed, rows, tmp_path_factory.mktemp("c") / "out", FORMS[form], *SANITISED, kind=kind)
+
+
+def test_splits_that_rounding_made_idle_are_gone_altogether(tmp_path):
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    rf = RandomForestRegressor(5, max_leaf_nodes=8, random_state=0).fit(X, 1000 + (X[:, 0] > 3) * 1e-12)
+    packed = bh.pack(bh.as_forest(rf).with_values(np.round(bh.as_forest(rf).value)))
+    assert (packed.layout.n_inner, packed.layout.n_used, packed.nbytes) == (0, 0, 4)
+    for form in FORMS:
+        check(packed, X.astype(np.float32), tmp_path / form, FORMS[form], *SANITISED)
+    np.testing.assert_allclose(packed.predict(X), 1000)
+
+
+def test_a_column_behind_a_long_count_of_splits(tmp_path):
+    rng = np.random.default_rng(0)
+    thresholds = rng.normal(size=90)
+    forest = random_forest(rng, [9000, *[3] * 4099], 3, 4100, per_class=True, thresholds=thresholds)
+    packed = bh.pack(forest)
+    assert packed.layout.tree_bits + packed.layout.column_bits > 25
+    check(packed, rng.normal(size=(3, 3)).astype(np.float32), tmp_path / "out", FORMS["compact"])
+
+
+def test_what_is_not_a_number_counts_as_infinity_where_there_are_no_missing_values(tmp_path):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (9, 20, 30), 3, 1, thresholds=np.array([-np.inf, -1.0, 0.1, 3e38, np.inf]))
+    rows = tricky_rows(rng, 300, 3)
+    rows = np.where(rng.random(rows.shape) < 0.3, np.copysign(np.float32(np.nan), rng.normal(size=rows.shape)), rows)
+    for threshold_bits in ("exact", 8):
+        packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=16, missing_values=False)
+        for form in FORMS:
+            check(packed, rows, tmp_path / f"{threshold_bits}{form}", FORMS[form], *SANITISED)
+
+
+def test_more_thresholds_than_can_be_counted_are_refused():
+    rng = np.random.default_rng(0)
+    thresholds = rng.normal(size=10**6).astype(np.float32)
+    forest = random_forest(rng, (40_000, 40_000), 1, 1, thresholds=thresholds)
+    with pytest.raises(ValueError, match="more than 16 bits can count: use threshold_bits=16"):
+        bh.pack(forest, threshold_bits="exact")
 
 
 def test_no_address_outside_the_data_is_read(tmp_path):

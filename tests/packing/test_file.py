@@ -56,7 +56,8 @@ def contents(tmp_path):
         ({"scale": 0.0}, "scale must be a number above 0"),
         ({"scale": "x"}, "not hold a valid packed model"),
         ({"feature_names": ["a"]}, "feature_names must be 4 strings"),
-        ({"classes": None}, "do not fit 1 classes"),
+        ({"classes": None}, "task must be one of regression"),
+        ({"classes": None, "task": "regression"}, "do not fit 1 classes"),
         ({"link": None, "colour": 3}, "the header of a packed model must describe"),
     ],
 )

@@ -1,15 +1,14 @@
 import argparse
 import sys
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from subprocess import SubprocessError
+from typing import TYPE_CHECKING, Any
 
 from billhook.cli._model import read_rows
 from billhook.codegen import (
     Measurement,
     MissingToolError,
     Target,
+    as_inputs,
     check_fits,
     emit,
     form_of,
@@ -18,6 +17,10 @@ from billhook.codegen import (
     target_named,
 )
 from billhook.packing import Packed, load, pack, pack_report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LAYOUTS = ("compact", "fast")
 # Compilers take minutes over more comparisons than these.
@@ -67,7 +70,7 @@ def run(given: argparse.Namespace) -> None:
     if (given.table is None) != (given.label is None):
         raise ValueError("--table and --label go together")
     target = target_named(given.target)
-    inputs = None if given.inputs is None else given.inputs.split(",")
+    inputs = None if given.inputs is None else [name.strip() for name in given.inputs.split(",")]
     form_of(given.layout or "compact", inputs, target)
     model = load(given.model)
     rows: dict[str, Any] = {}
@@ -79,7 +82,7 @@ def run(given: argparse.Namespace) -> None:
     check_fits(model, packed, form_of(given.layout or "compact", inputs, target), target)
     first = "float" if inputs is None else inputs[0]
     costs = {} if target.name == "generic" else _costs(packed, target, first, rows.get("X"))
-    layout = given.layout or ("fast" if given.optimize == "speed" and _has_room(costs, target) else "compact")
+    layout, why = _choose(given, costs, target)
     if layout in costs:
         check_fits(model, packed, costs[layout].form, target, costs[layout].flash)
     files = emit(
@@ -95,8 +98,8 @@ def run(given: argparse.Namespace) -> None:
     print(f"{'data':18}{packed.nbytes:>10,} bytes")
     for name, cost in costs.items():
         print(_line(name, cost, target, is_chosen=name == layout))
-    if given.optimize == "speed" and layout == "compact":
-        print(f"The fast layout does not fit {target.name}; wrote the compact one.")
+    if why:
+        print(f"{why}; wrote the compact one.")
     if rows and not isinstance(model, Packed):
         print(f"On the rows of {given.table}: {pack_report(model, packed, **rows)}")
     print(f"Wrote {len(files)} files to {given.out}; `make -C {given.out} test` tests them.")
@@ -121,13 +124,10 @@ def packed_as_asked(model: Any, given: argparse.Namespace, rows: dict[str, Any])
     return model
 
 
-def _costs(packed: Packed, target: Target, inputs: str, X: NDArray[np.float32] | None) -> dict[str, Measurement]:
+def _costs(packed: Packed, target: Target, inputs: str, X: "NDArray[np.float32] | None") -> dict[str, Measurement]:
     """Return what the model takes in either layout, as far as compilers and emulators are there to say it."""
     found = {}
-    rows = made_up_rows(packed) if X is None else X
-    if inputs != "float":
-        low, high = {"int16": (-(2**15), 2**15 - 1), "uint8": (0, 255)}[inputs]
-        rows = np.clip(np.rint(np.nan_to_num(rows)), low, high)
+    rows = as_inputs(made_up_rows(packed) if X is None else X, inputs)
     for layout in LAYOUTS:
         if layout == "fast" and packed.layout.n_inner > MOST_SPLITS:
             continue
@@ -136,13 +136,25 @@ def _costs(packed: Packed, target: Target, inputs: str, X: NDArray[np.float32] |
         except MissingToolError as error:
             print(f"What it takes on {target.name} is not known: {error}", file=sys.stderr)
             return {}
-        except (ValueError, RuntimeError) as error:
-            print(f"The {layout} layout cannot be compiled: {str(error).splitlines()[0]}", file=sys.stderr)
+        except (ValueError, RuntimeError, SubprocessError) as error:
+            print(f"The {layout} layout cannot be measured: {str(error).splitlines()[0]}", file=sys.stderr)
+            continue
+        if found[layout].agreement < 1.0:
+            raise RuntimeError(
+                f"the {layout} layout does not answer as Python does on {target.name}: nothing is written"
+            )
     return found
 
 
-def _has_room(costs: dict[str, Measurement], target: Target) -> bool:
-    return not target.flash or ("fast" in costs and costs["fast"].fits is True)
+def _choose(given: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[str, str]:
+    """Return the layout, and why it is not the one that was asked for, if so."""
+    if given.layout is not None or given.optimize != "speed":
+        return given.layout or "compact", ""
+    if not target.flash:
+        return "fast", ""
+    if "fast" not in costs:
+        return "compact", f"Whether the fast layout fits {target.name} is not known"
+    return ("fast", "") if costs["fast"].fits else ("compact", f"The fast layout does not fit {target.name}")
 
 
 def _line(layout: str, cost: Measurement, target: Target, *, is_chosen: bool) -> str:

@@ -1,6 +1,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from subprocess import SubprocessError
 
 from billhook.cli import _emit, _measure, _merge, _methods, _prune, _refine, _targets
 from billhook.codegen import MissingToolError
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MissingToolError as error:
         print(f"billhook: {error}", file=sys.stderr)
         return 3
-    except (OSError, ValueError, TypeError, ImportError) as error:
+    except (OSError, ValueError, TypeError, ImportError, RuntimeError, SubprocessError) as error:
         print(f"billhook: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

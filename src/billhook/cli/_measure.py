@@ -1,10 +1,11 @@
 import argparse
 import sys
+from subprocess import SubprocessError
 from typing import Any
 
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
 from billhook.cli._model import features_of
-from billhook.codegen import Measurement, MissingToolError, measure, targets
+from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, measure, targets
 from billhook.datasets import read_features, read_table
 from billhook.packing import load
 
@@ -36,20 +37,28 @@ def run(given: argparse.Namespace) -> None:
     X = features_of(table, packed)
     names = [target.name for target in targets()] if given.target == "all" else [given.target]
     print(f"{given.model}: {packed!r}", file=sys.stderr)
-    found = []
+    found: list[Measurement] = []
     layouts = LAYOUTS if given.layout == "both" else (given.layout,)
     for name in names:
-        try:
-            options: dict[str, Any] = {"target": name, "max_rows": given.rows, "inputs": given.inputs}
-            found += [measure(packed, X, layout=layout, **options) for layout in layouts]
-        except MissingToolError as error:
-            if len(names) == 1:
-                raise
-            print(f"{name}: {error}", file=sys.stderr)
+        for layout in layouts:
+            try:
+                options: dict[str, Any] = {"target": name, "max_rows": given.rows, "inputs": given.inputs}
+                found.append(measure(packed, X, layout=layout, **options))
+            except MissingToolError as error:
+                if len(names) == 1:
+                    raise
+                print(f"{name}: {error}", file=sys.stderr)
+                break
+            except (DoesNotFitError, RuntimeError, SubprocessError) as error:
+                print(f"{name}, {layout} layout: {str(error).splitlines()[0]}", file=sys.stderr)
+    if not found:
+        raise ValueError("nothing could be measured")
     print(f"{'target':20}{'layout':8}{'flash':>9}{'RAM':>6}{'stack':>7}{'cycles':>10}{'instr.':>9}", end="")
     print(f"{'us a row':>10}{'fits':>6}{'left':>11}{'rows':>7}{'same':>8}")
     for one in found:
         print(_line(one))
+    if any(one.agreement < 1.0 for one in found):
+        raise RuntimeError("a device does not answer as Python does")
 
 
 def _line(one: Measurement) -> str:

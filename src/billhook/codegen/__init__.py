@@ -1,7 +1,7 @@
 """Packed models as C, and what they take on a device."""
 
 from billhook.codegen._emit import emit, made_up_rows
-from billhook.codegen._form import Form, form_of
+from billhook.codegen._form import Form, as_inputs, form_of
 from billhook.codegen._measure import Measurement, MissingToolError, measure
 from billhook.codegen._room import DoesNotFitError, check_fits
 from billhook.codegen._source import header, source
@@ -13,6 +13,7 @@ __all__ = [
     "Measurement",
     "MissingToolError",
     "Target",
+    "as_inputs",
     "check_fits",
     "emit",
     "form_of",

@@ -56,7 +56,7 @@ def _add_trees(packed: Packed) -> str:
     node = "uint8_t" if layout.tree_bits <= 7 else "uint16_t" if layout.tree_bits <= 15 else "uint32_t"
     nodes = "uint16_t" if layout.n_leaves < 2**16 else "uint32_t"
     codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
-    walk = _walk(packed, node) if layout.n_used else ""
+    walk = _walk(packed, node) if layout.n_inner else ""
     begin, width = 8 * layout.sections["trees"], max(layout.tree_bits + layout.column_bits, 1)
     end = whole(begin + layout.n_trees * width)
     start, finish = _base(packed), ""
@@ -109,7 +109,8 @@ def _add_leaf(packed: Packed) -> str:
         entry = f"take((place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)) & {mask(bits)}"
         value = f"{bit_of(packed, 'table')} + (place)({entry}) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_values == 1:
-        into = f"size >> {layout.tree_bits} & {mask(layout.column_bits)}" if layout.column_bits else "0"
+        column = "size >> {}" if layout.tree_bits + layout.column_bits <= 16 else "take((place)(tree + {}u))"
+        into = f"{column.format(layout.tree_bits)} & {mask(layout.column_bits)}" if layout.column_bits else "0"
         return f"        scores[{into}] += (int32_t)(take((place)({value})) & {mask(layout.leaf_bits)});\n"
     return f"""        value = (place)({value});
         for (c = 0; c < {layout.n_values}; c++) {{

@@ -69,9 +69,14 @@ def emit(
     form = form_of(layout, inputs, board)
     packed = model if isinstance(model, Packed) else pack(model)
     check_fits(model, packed, form, board)
-    rows = made_up_rows(packed) if X is None else as_rows(X, packed)[:N_TEST_ROWS]
+    if X is None and y is not None:
+        raise ValueError("y says how well the model does on rows: give X too")
+    rows = made_up_rows(packed) if X is None else as_rows(X, packed)
     if len(rows) == 0:
         raise ValueError("X has no rows for the self-test")
+    # From all over the rows, which may be sorted by their labels.
+    chosen = np.linspace(0, len(rows) - 1, min(N_TEST_ROWS, len(rows))).astype(np.int64)
+    rows = rows[chosen]
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(out))
@@ -97,8 +102,11 @@ def emit(
 def _quality(packed: Packed, X: ArrayLike, y: ArrayLike) -> str:
     """Return how well the model does on rows, in words."""
     predicted, expected = packed.predict(X), np.asarray(y)
-    if len(predicted) != len(expected):
-        raise ValueError(f"X has {len(predicted):,} rows and y {len(expected):,} labels")
+    if expected.shape != predicted.shape:
+        raise ValueError(f"X has {len(predicted):,} rows and y the shape {expected.shape}")
+    if packed.classes is not None and not np.isin(expected, packed.classes).all():
+        unknown = expected[~np.isin(expected, packed.classes)][0]
+        raise ValueError(f"y has a label that the model does not know: {unknown!r}")
     if packed.classes is None:
         error = float(np.sqrt(np.mean((predicted - expected) ** 2)))
         return f"Root mean squared error {error:.4g} on {len(expected)} rows."

@@ -60,16 +60,16 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
         reads_bits = packed.layout.id_bits > 0 or packed.layout.grid == "ranks"
         parts += [data(packed, n_bytes), place(n_bytes)] if n_bytes > 3 else []
         parts += [take(packed) if reads_bits else "", BITS_OF_FLOAT, code_of(packed)]
-    elif packed.layout.n_used and "float" in form.inputs:
-        parts += [BITS_OF_FLOAT, "#define BITS(k) (int32_t)bits_of(x[k])\n"]
     has_reader = uses_codes and packed.layout.sections["trees"] > 0
     leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader)
-    parts.append(leaves.declared)
+    trees = []
     for kind in form.inputs:
         tests = _tests(packed, kind, uses_codes=uses_codes)
-        parts += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
-        parts.append(_scores(packed, kind, tests, leaves, prefix, uses_codes=uses_codes))
-    return Program("\n".join(part for part in parts if part), adds_up=leaves.adds_up)
+        trees += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+        trees.append(_scores(packed, kind, tests, leaves, prefix, uses_codes=uses_codes))
+    if any("BITS(" in text for text in trees):
+        parts += [BITS_OF_FLOAT, "#define BITS(k) (int32_t)bits_of(x[k])\n"]
+    return Program("\n".join(part for part in [*parts, leaves.declared, *trees] if part), adds_up=leaves.adds_up)
 
 
 def _tests(packed: Packed, kind: Input, *, uses_codes: bool) -> Tests:
@@ -101,12 +101,15 @@ def _whole_tests(packed: Packed, limit: NDArray[np.float64], low: int, high: int
 
 def _code_tests(packed: Packed, codes: NDArray[np.float64]) -> list[str]:
     missing = missing_code(packed)
+    most = 0xFF if code_type(packed) == "uint8_t" else 0xFFFF
     is_split = packed.layout.missing == "split"
     tests = []
     left = packed.coded.missing_left.tolist()
     for feature, code, goes_left in zip(packed.coded.feature.tolist(), codes.tolist(), left, strict=True):
-        test = "" if feature < 0 else f"x[{feature}] > {int(code)}"
-        tests.append(f"{test} && x[{feature}] != {missing}" if test and is_split and goes_left else test)
+        test = "" if feature < 0 else "0" if code == most else f"x[{feature}] > {int(code)}"
+        tests.append(
+            f"{test} && x[{feature}] != {missing}" if test not in ("", "0") and is_split and goes_left else test
+        )
     return tests
 
 
@@ -117,10 +120,11 @@ def _bit_tests(packed: Packed) -> list[str]:
     tests = []
     left = packed.coded.missing_left.tolist()
     for feature, bound, goes_left in zip(packed.coded.feature.tolist(), bits, left, strict=True):
-        x = f"BITS({used[feature]})" if missing == "none" else f"x[{feature}]"
         if feature < 0:
             tests.append("")
-        elif bound == INFINITY and missing == "none":
+            continue
+        x = f"BITS({used[feature]})" if missing == "none" else f"x[{feature}]"
+        if bound == INFINITY and missing == "none":
             tests.append("0")
         else:
             test = f"{x} > {bound}" if bound >= 0 else f"(uint32_t){x} < {bound & 0xFFFFFFFF}u"

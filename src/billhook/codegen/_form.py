@@ -59,6 +59,13 @@ def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> 
     return Form(chosen, kinds, target.family == "avr")
 
 
+def as_inputs(rows: NDArray[np.float32], kind: str) -> NDArray[np.float32]:
+    """Return rows as features of a kind can have them: rounded and cut off, with 0 for what is missing."""
+    if kind == "float":
+        return rows
+    return np.clip(np.rint(np.nan_to_num(rows, nan=0.0)), *LIMITS[kind]).astype(np.float32)
+
+
 def suffix(kind: Input) -> str:
     """Return what the names of functions for such features end in."""
     return "" if kind == "float" else f"_{kind}"

@@ -16,7 +16,7 @@ from billhook.codegen._form import Form, c_type, form_of, suffix, whole_rows
 from billhook.codegen._room import check_fits, least_flash
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import TARGETS, Target, target_named
-from billhook.forest import as_rows
+from billhook.forest import as_int, as_rows
 from billhook.packing import Packed, pack
 
 OPTIONS = ["-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
@@ -159,6 +159,10 @@ def measure(
     board = target_named(target)
     packed = model if isinstance(model, Packed) else pack(model)
     form = form_of(layout, inputs, board)
+    if len(form.inputs) > 1:
+        raise ValueError(f"measure runs one kind of input at a time, not {', '.join(form.inputs)}")
+    if as_int(max_rows, "max_rows") < 1:
+        raise ValueError(f"max_rows must be 1 or more, not {max_rows}")
     rows = np.ascontiguousarray(as_rows(X, packed), np.float32)
     if len(rows) == 0:
         raise ValueError("X has no rows to run")

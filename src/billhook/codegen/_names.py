@@ -4,11 +4,12 @@ import re
 
 # fmt: off
 KEYWORDS = frozenset({
-    "auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double",
-    "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "main", "namespace",
-    "new", "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static",
-    "struct", "switch", "template", "this", "true", "typedef", "union", "unsigned", "using", "void", "volatile",
-    "while",
+    "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default",
+    "delete", "do", "double", "else", "enum", "explicit", "extern", "false", "float", "for", "friend", "goto",
+    "if", "inline", "int", "long", "main", "mutable", "namespace", "new", "not", "nullptr", "operator", "or",
+    "private", "protected", "public", "register", "restrict", "return", "selftest", "short", "signed", "sizeof",
+    "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union",
+    "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
 })
 # fmt: on
 
@@ -16,7 +17,7 @@ KEYWORDS = frozenset({
 def identifier(name: str) -> str:
     """Return a C identifier that looks like the name."""
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "model"
-    if plain[0].isdigit() or plain in KEYWORDS:
+    if plain[0].isdigit() or plain.lower() in KEYWORDS:
         plain = f"model_{plain}"
     return plain[:48]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.codegen._form import LIMITS, Form, Input, c_type, suffix
+from billhook.codegen._form import Form, Input, as_inputs, c_type, suffix
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._source import cost, float_literal, header, source
 from billhook.codegen._targets import Target
@@ -44,7 +44,7 @@ test: selftest
 \t./selftest
 
 selftest: selftest.c {prefix}.c {prefix}.h
-\t$(CC) $(CFLAGS) selftest.c {prefix}.c -o $@
+\t$(CC) $(CFLAGS) selftest.c {prefix}.c -o $@ -lm
 
 clean:
 \trm -f selftest
@@ -93,7 +93,7 @@ def _table(packed: Packed, kind: Input, rows: NDArray[np.float32]) -> str:
         about = "/* Floats by their bits, so that nothing is lost in print. */\n"
         cells, type_ = [[f"0x{bit:08X}u" for bit in row] for row in rows.view(np.uint32).tolist()], "uint32_t"
     else:
-        rows = np.clip(np.rint(np.nan_to_num(rows, nan=0.0)), *LIMITS[kind]).astype(np.float32)
+        rows = as_inputs(rows, kind)
         about, type_ = "", c_type(kind)
         cells = [[f"{number:.0f}" for number in row] for row in rows.tolist()]
     inputs = ",\n".join("    {" + ", ".join(row) + "}" for row in cells)

@@ -1,6 +1,8 @@
 """C that reads a model's bytes and turns the values of features into codes."""
 
-from billhook.packing import Packed, offset_bias
+import numpy as np
+
+from billhook.packing import Packed, Ranks, offset_bias
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
@@ -55,7 +57,7 @@ NEAR = """#if defined(__AVR__)
 #define FLASH
 #endif
 """
-BYTE_BY_BYTE = """#define HALF(at) (uint16_t)(BYTE(at) | BYTE((at) + 1u) << 8)
+BYTE_BY_BYTE = """#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 """
 NEAR_READ = f"""#if defined(__AVR__)
@@ -139,6 +141,11 @@ def _ranks(packed: Packed) -> str:
     missing = f"""    if ((key & 0x7FFFFFFF) > 0x7F800000)
         return {missing_code(packed)};
 """
+    ranks = [grid.thresholds for grid in packed.grids if isinstance(grid, Ranks)]
+    has_infinity = any(bool(np.isinf(thresholds[-1:]).any()) for thresholds in ranks)
+    above = (
+        "    if (key > 0xFF800000)\n        key = 0xFF800000;\n" if layout.missing == "none" and has_infinity else ""
+    )
     return f"""/* How many of the n thresholds from `first` on lie below x. */
 static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
 {{
@@ -146,7 +153,7 @@ static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
 {"" if layout.missing == "none" else missing}    if (key == 0x80000000)
         key = 0;
     key = key & 0x80000000 ? ~key : key | 0x80000000;
-    while (low < n) {{
+{above}    while (low < n) {{
         uint16_t middle = (uint16_t)(low + (n - low) / 2);
         place at = (place)({begin} + 4 * (first + middle));
         if (WORD(at) < key)
@@ -217,7 +224,7 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
 def take(packed: Packed) -> str:
     """Return the function that reads numbers of any width, up to 25 bits."""
     layout = packed.layout
-    widths = (layout.test_bits, layout.tree_bits + layout.column_bits, layout.count_bits, layout.id_bits)
+    widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
     entries = max(layout.n_entries, layout.n_pairs)
     small = "uint16_t" if max(*widths, (entries - 1).bit_length()) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)

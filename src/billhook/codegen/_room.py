@@ -3,12 +3,13 @@
 from typing import Any
 
 from billhook.codegen._form import Form
+from billhook.codegen._reading import code_type
 from billhook.codegen._targets import Target
 from billhook.interop import as_forest
 from billhook.packing import Packed, pack
 
 # No processor takes less for a comparison with a constant, a jump, and what a leaf returns.
-LEAST_BYTES_A_SPLIT = 8
+LEAST_BYTES_A_SPLIT = 2
 # What reads the data takes more than this on every processor.
 LEAST_CODE = 300
 # Bits of thresholds and of leaves, from what loses nothing to what little is left of.
@@ -23,14 +24,31 @@ def least_flash(packed: Packed, form: Form) -> int:
     """Return how many bytes a model takes at least, data and code."""
     if form.layout == "compact":
         return packed.nbytes + LEAST_CODE
-    table = packed.layout.n_entries * packed.layout.n_values if packed.layout.n_values > 1 else 0
-    return len(form.inputs) * packed.layout.n_inner * LEAST_BYTES_A_SPLIT + table
+    return packed.layout.n_inner * LEAST_BYTES_A_SPLIT
+
+
+def least_stack(packed: Packed, form: Form) -> int:
+    """Return how many bytes of memory features and scores take at least while a row is computed."""
+    scores = 4 * packed.layout.n_columns
+    if form.inputs[0] == "float" and form.layout == "fast" and not form.is_small:
+        return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
+    if form.layout == "fast" and form.inputs[0] != "float":
+        return scores
+    return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2)
 
 
 def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: int | None = None) -> None:
     """Raise DoesNotFitError if the flash of the target does not hold a model, which takes so much of it if known."""
     takes = least_flash(packed, form) if flash is None else flash
-    if not target.flash or takes <= target.flash:
+    if not target.flash:
+        return
+    stack = least_stack(packed, form)
+    if stack > target.ram:
+        raise DoesNotFitError(
+            f"the model tests {packed.layout.n_used:,} features, which takes {stack:,} bytes of memory while a row "
+            f"is computed, and {target.name} has {target.ram:,}: train it on fewer features"
+        )
+    if takes <= target.flash:
         return
     how = f"{takes:,} bytes of flash" if flash is not None else f"at least {takes:,} bytes of flash"
     raise DoesNotFitError(

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
 from billhook.codegen._form import LIMITS, Form, Program, c_type, suffix
@@ -45,6 +47,11 @@ def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Seq
         *([f"#define {upper}_DATA_BYTES {packed.nbytes}"] if form.layout == "compact" else []),
         "/* What one unit of a score is worth. */",
         f"#define {upper}_SCALE {float_literal(packed.scale)}",
+        *(
+            ["/* What is added to that. */", f"#define {upper}_BASE {float_literal(packed.base)}"]
+            if packed.classes is None
+            else []
+        ),
         "",
         "#ifdef __cplusplus",
         'extern "C" {',
@@ -72,6 +79,10 @@ def cost(packed: Packed, form: Form) -> str:
 
 def float_literal(number: float) -> str:
     """Return a C literal of the nearest float."""
+    with np.errstate(over="ignore", under="ignore"):
+        nearest = np.float32(number)
+    if not np.isfinite(nearest) or (number != 0.0 and abs(nearest) < np.finfo(np.float32).tiny):
+        raise ValueError(f"{number:g} is beyond the floats of C: scale the target, or use predict in Python")
     text = f"{number:.9g}"
     return (text if any(char in text for char in ".e") else text + ".0") + "f"
 
@@ -82,16 +93,19 @@ def source(packed: Packed, name: str = "model", form: Form = COMPACT) -> str:
     program = (compact if form.layout == "compact" else fast)(packed, form, prefix)
     answers = [_answer(packed, program, prefix, suffix(kind), c_type(kind)) for kind in form.inputs]
     names = [] if packed.classes is None else [_class_name(packed, prefix)]
-    return "\n".join([f'#include "{prefix}.h"', "", program.text, *answers, *names])
+    includes = [f'#include "{prefix}.h"', *(["", "#include <math.h>"] if packed.link == "exp" else []), ""]
+    return "\n".join([*includes, program.text, *answers, *names])
 
 
 def _answer(packed: Packed, program: Program, prefix: str, ending: str, feature: str) -> str:
     if packed.classes is None:
+        value = f"{prefix.upper()}_BASE + (float)score * {prefix.upper()}_SCALE"
+        value = f"expf({value})" if packed.link == "exp" else value
         return f"""float {prefix}_value{ending}(const {feature} *x)
 {{
     int32_t score;
     {prefix}_scores{ending}(x, &score);
-    return (float)score * {prefix.upper()}_SCALE;
+    return {value};
 }}
 """
     n_columns = packed.layout.n_columns

@@ -5,10 +5,10 @@ from typing import Any
 from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
-READERS = {"sklearn": "billhook.interop.sklearn"}
+READERS = {"sklearn": "billhook.interop.sklearn", "xgboost": "billhook.interop.xgboost"}
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees"
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster"
 )
 
 
@@ -22,7 +22,8 @@ def as_forest(model: Any) -> Forest:
     ----------
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
-        GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees.
+        GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
+        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
 
     Examples
     --------
@@ -66,8 +67,7 @@ def to_estimator(forest: Forest) -> Any:
     """
     if not isinstance(forest, Forest):
         raise TypeError(f"to_estimator needs a Forest, not a {type(forest).__name__}")
-    library = forest.origin.partition(".")[0]
-    if library not in READERS:
+    if forest.origin.partition(".")[0] != "sklearn":
         made = f"was read from {forest.origin}" if forest.origin else "was not read from an estimator"
-        raise ValueError(f"this forest {made}; to_estimator returns estimators of {', '.join(READERS)}")
-    return import_module(READERS[library]).write(forest)
+        raise ValueError(f"this forest {made}; to_estimator returns estimators of sklearn")
+    return import_module(READERS["sklearn"]).write(forest)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from billhook.packing._packed import Packed
 
 KIND = "packed"
-META = ("scale", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
+META = ("scale", "base", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
 LOWEST = {"offset": -(2**31), "base": -(2**31)}
 LIMITS = {
     "code_bits": 16,
@@ -32,6 +32,8 @@ LIMITS = {
     "scale_bytes": 2,
     "shift": 255,
     "base_bytes": 4,
+    "base": 2**31 - 1,
+    "offset": 2**31 - 1,
     "leaf_bits": 16,
     "factor_bits": 8,
     "tree_bits": 25,

@@ -19,12 +19,16 @@ from numpy.typing import NDArray
 from billhook.forest import round_down
 
 Codes = NDArray[np.int64]
+Values = NDArray[np.float64]
+FEWER_DIGITS = 3
 # Of a value that is not a number. It goes where the split says, or right.
 MISSING = -1
 FINE_BITS = 16
 N_FINE = 1 << FINE_BITS
 LARGEST_BITS = 27
 N_LENGTHS = 65
+# How many thresholds are tried at once.
+BLOCK = 1 << 18
 LARGE_GAIN = 4.0
 # The exponent of a float32 whose last bit is worth 1. A device shifts by the difference to it, and has a byte for it.
 NO_SHIFT = 150
@@ -47,7 +51,7 @@ class Ranks:
         found = np.searchsorted(self.thresholds, x, side="left").astype(np.int64)
         return np.where(np.isnan(x), MISSING, found)
 
-    def threshold_codes(self, threshold: NDArray[np.float32]) -> Codes:
+    def threshold_codes(self, threshold: NDArray[np.float32], values: Values) -> Codes:  # noqa: ARG002
         """Return the codes of thresholds: a value goes left if its code is at most that."""
         return np.searchsorted(self.thresholds, threshold, side="left").astype(np.int64)
 
@@ -97,13 +101,19 @@ class Steps:
         code = np.where(self.scale, fine * self.scale >> self.shift, fine)
         return np.where(np.isnan(x), MISSING, np.minimum(code, self.n_codes - 1))
 
-    def threshold_codes(self, threshold: NDArray[np.float32]) -> Codes:
-        """Return the codes whose largest value is nearest to the thresholds; beyond the steps, that of all values."""
+    def threshold_codes(self, threshold: NDArray[np.float32], values: Values) -> Codes:
+        """Return the codes that send the fewest of these values, ascending, another way than the thresholds.
+
+        Of those on either side of a threshold, or else the nearer; beyond the steps, that of all values.
+        """
         code = self.codes(threshold)
-        above, below = self.largest(code) - threshold, threshold - self.largest(code - 1)
-        nearest = np.clip(np.where(below < above, code - 1, code), 0, self.n_codes - 2)
+        down, up = np.clip(code - 1, 0, self.n_codes - 2), np.clip(code, 0, self.n_codes - 2)
+        below = np.searchsorted(values, threshold, side="right")
+        off_down, off_up = (np.abs(np.searchsorted(values, self.bounds(c), side="right") - below) for c in (down, up))
+        is_nearer = threshold - self.largest(down) < self.largest(up) - threshold
+        chosen = np.where((off_down < off_up) | (is_nearer & (off_down == off_up)), down, up)
         end = 2.0 * self.largest(np.array([self.n_codes - 2])) - self.largest(np.array([self.n_codes - 3]))
-        return np.where(threshold > end, self.n_codes - 1, nearest)
+        return np.where(threshold > end, self.n_codes - 1, chosen)
 
     def largest(self, code: Codes) -> NDArray[np.float64]:
         """Return the largest number with a code, or a smaller one, if codes went on for ever."""
@@ -119,9 +129,10 @@ class Steps:
 
 
 def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
-    """Return steps from the lowest to the highest of a feature's thresholds, with codes of so many bits."""
+    """Return steps from one below the lowest to the highest of a feature's thresholds, with codes of so many bits."""
     finite = threshold[np.isfinite(threshold)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    low -= (high - low) / ((1 << bits) - 2)
     width = max(high - low, abs(low) * 2.0**-20, 2.0**-100)
     # As fine as 16 bits allow, and so that ceil(x 2^p) is small for a device with 32 bits.
     power = int(np.floor(np.log2((N_FINE - 4) / width)))
@@ -133,37 +144,58 @@ def even_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
     return Steps(power, offset, scale, bits)
 
 
-def fitted_steps(threshold: NDArray[np.float32], bits: int, x: NDArray[np.float32] | None = None) -> Steps:
-    """Return even steps of the beginning and the length by which the fewest values go another way.
+def values_of(threshold: NDArray[np.float32], x: NDArray[np.float32] | None) -> Values:
+    """Return the finite values of a feature, ascending; without rows, what these may be.
+
+    That is the thresholds and the middles between them. Some libraries ask whether a value lies below another of the
+    values: instead of thresholds right below much rounder numbers, these are taken.
+    """
+    if x is not None:
+        return np.sort(x[np.isfinite(x)]).astype(np.float64)
+    ordered = np.unique(threshold[np.isfinite(threshold)])
+    above = np.nextafter(ordered, np.float32(np.inf))
+    is_below = _n_digits(above) <= _n_digits(ordered) - FEWER_DIGITS
+    middles = (ordered[1:].astype(np.float64) + ordered[:-1]) / 2.0
+    return np.sort(np.concatenate([np.where(is_below, above, ordered), middles]))
+
+
+def _n_digits(x: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return how many decimal digits it takes to tell each number from all others."""
+    texts = (np.format_float_scientific(number).partition("e")[0] for number in x)
+    return np.array([len(text.strip("-0.").replace(".", "")) for text in texts], np.int64)
+
+
+def fitted_steps(threshold: NDArray[np.float32], bits: int, values: Values) -> Steps:
+    """Return even steps of the beginning and the length by which the fewest of the values go another way.
 
     Few thresholds far away from all others would make all steps long: the steps may leave them out. Measured values
-    often are multiples of something: steps of about that length find all gaps between them. Without values, those of
-    the thresholds themselves and in the middle between them are taken.
+    often are multiples of something: steps of about that length find all gaps between them.
     """
     first = even_steps(threshold, bits)
     if first.scale == 0:
         return first
-    ordered = np.sort(threshold[np.isfinite(threshold)]).astype(np.float64)
-    values = np.concatenate([ordered, (ordered[1:] + ordered[:-1]) / 2.0]) if x is None else x[np.isfinite(x)]
-    values = np.sort(values)
+    ordered = np.sort(threshold[np.isfinite(threshold)])
     below = np.searchsorted(values, threshold, side="right")
 
     def wrong(steps: Steps) -> NDArray[np.int64]:
-        ends = steps.bounds(steps.threshold_codes(threshold))
+        ends = steps.bounds(steps.threshold_codes(threshold, values))
         return np.asarray(np.abs(np.searchsorted(values, ends, side="right") - below).sum(axis=-1))
 
     def best_of(steps: Steps, scales: list[int], offsets: list[int]) -> Steps:
         """Return the steps with the best scale and offset, of all pairs; the first of equals."""
         pairs = [(scale, offset) for scale in scales for offset in offsets]
         columns: Any = np.array(pairs)[:, :, None]
-        scale, offset = pairs[int(wrong(replace(steps, scale=columns[:, 0], offset=columns[:, 1])).argmin())]
+        at_once = max(1, BLOCK // threshold.size)
+        blocks = [columns[start : start + at_once] for start in range(0, len(pairs), at_once)]
+        counts = [wrong(replace(steps, scale=block[:, 0], offset=block[:, 1])) for block in blocks]
+        scale, offset = pairs[int(np.concatenate(counts).argmin())]
         return replace(steps, scale=scale, offset=offset)
 
     first_wrong = int(wrong(first))
     if first_wrong == 0:
         return first
     cuts = [0, *(1 << k for k in range(16) if 1 << k <= ordered.size // 8)]
-    trimmed = [ordered[low : ordered.size - high].astype(np.float32) for low in cuts for high in cuts]
+    trimmed = [ordered[low : ordered.size - high] for low in cuts for high in cuts]
     shorter = min((even_steps(some, bits) for some in trimmed), key=lambda steps: int(wrong(steps)))
     # What lies beyond the last step is lost for good, for other values too: only for a large gain.
     first = shorter if wrong(shorter) < first_wrong / LARGE_GAIN else first

@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 from billhook.forest import Forest, as_rows, same
 from billhook.packing._encode import FACTOR_BITS, Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
-from billhook.packing._grids import MISSING
+from billhook.packing._grids import MISSING, POWERS, Ranks, Steps
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -26,8 +26,8 @@ class Packed:
         The bytes that land in flash as data, all of them.
     layout : Layout
         Widths and counts, which are constants of the program that reads the bytes.
-    scale : float
-        What one unit of a score is worth.
+    scale, base : float
+        What one unit of a score is worth, and what is added to that: a number for regression, 0 for classes.
     link, task, ties, rounding, n_features, classes, feature_names, origin
         As in the Forest.
     """
@@ -35,6 +35,7 @@ class Packed:
     data: Bytes
     layout: Layout
     scale: float
+    base: float
     link: str
     task: str
     ties: str
@@ -63,14 +64,14 @@ class Packed:
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the raw scores, as `Forest.decision_function`; of two classes the second's minus the first's."""
-        raw: NDArray[np.float64] = self.scores(X) * np.float64(self.scale)
+        raw: NDArray[np.float64] = self.scores(X) * np.float64(self.scale) + self.base
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the predicted class labels, or numbers for regression."""
         scores = self.scores(X)
         if self.classes is None:
-            raw = scores[:, 0] * self.scale
+            raw = scores[:, 0] * self.scale + self.base
             return np.asarray(np.exp(raw) if self.link == "exp" else raw)
         if scores.shape[1] > 1:
             winner = scores.argmax(axis=1)
@@ -115,12 +116,24 @@ class Packed:
     def check(self) -> None:
         """Raise ValueError unless the bytes describe a model of this layout."""
         layout = self.layout
-        if layout.n_trees < 1 or layout.n_leaves != layout.n_inner + layout.n_trees or layout.leaf_bits < 1:
+        check_about(self)
+        # Before anything is read that a count might make long. A tree has a split, unless there is only the one.
+        if not 1 <= layout.n_trees <= max(layout.n_inner, 1) or layout.n_used > layout.n_inner:
+            raise ValueError(
+                f"{layout.n_inner} splits are not {layout.n_trees} trees that test {layout.n_used} features"
+            )
+        if layout.n_leaves != layout.n_inner + layout.n_trees or layout.leaf_bits < 1:
             raise ValueError(
                 f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves"
             )
-        if not np.isfinite(self.scale) or self.scale <= 0.0:
+        if layout.n_inner and not layout.n_used:
+            raise ValueError(f"{layout.n_inner} splits test no feature")
+        if layout.grid == "steps" and layout.n_used:
+            check_steps(self.grids)
+        if type(self.scale) is not float or not np.isfinite(self.scale) or self.scale <= 0.0:
             raise ValueError(f"scale must be a number above 0, not {self.scale!r}")
+        if type(self.base) is not float or not np.isfinite(self.base) or (self.base and self.classes is not None):
+            raise ValueError(f"base must be a number, and 0 for classes, not {self.base!r}")
         n_columns = 1 if self.n_classes <= 2 and layout.n_columns == 1 else self.n_classes
         if layout.n_columns != n_columns or layout.n_values not in (1, n_columns):
             raise ValueError(f"{layout.n_values} of {layout.n_columns} columns do not fit {self.n_classes} classes")
@@ -132,9 +145,17 @@ class Packed:
             raise ValueError(f"feature_names must be {self.n_features} strings")
         if len(self.grids) != layout.n_used:
             raise ValueError(f"there are {len(self.grids)} grids for {layout.n_used} features")
+        for grid in self.grids:
+            if isinstance(grid, Ranks) and not (np.diff(grid.thresholds) > 0.0).all():
+                raise ValueError("the thresholds of a feature do not ascend")
         walked = self.coded
         if (walked.feature >= layout.n_used).any():
             raise ValueError("a split tests a feature that is not in use")
+        if layout.n_inner and np.diff(walked.offset).min() < 3:
+            raise ValueError("a tree has no split")
+        most = np.abs(walked.base) + np.abs(walked.value).max(axis=0).max() * walked.n_trees
+        if most.max() >= 2**31:
+            raise ValueError("the scores do not fit 32 bits")
 
     @cached_property
     def used(self) -> NDArray[np.int64]:
@@ -164,6 +185,34 @@ class Packed:
             f"<Packed: {self.nbytes:,} bytes; {self.layout.n_trees} trees, {self.layout.n_leaves:,} leaves, "
             f"{self.layout.n_used} of {self.n_features} features, {kind}>"
         )
+
+
+def check_about(packed: Packed) -> None:
+    """Raise ValueError unless what is said about the model are words that there are."""
+    tasks = ("regression",) if packed.classes is None else ("classification",)
+    links = ("identity", "exp") if packed.classes is None else ("identity", "logistic", "softmax")
+    for name, known in (
+        ("task", tasks),
+        ("link", links),
+        ("ties", ("first", "last")),
+        ("rounding", ("nearest", "down")),
+    ):
+        if getattr(packed, name) not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(packed, name)!r}")
+    if not isinstance(packed.origin, str):
+        raise ValueError(f"origin must be a string, not {packed.origin!r}")
+    if type(packed.n_features) is not int:
+        raise ValueError(f"n_features must be a whole number, not {packed.n_features!r}")
+    names = packed.feature_names
+    if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
+        raise ValueError("feature_names must be strings")
+
+
+def check_steps(grids: list[Grid]) -> None:
+    """Raise ValueError for steps that a device could not compute with."""
+    for grid in grids:
+        if isinstance(grid, Steps) and not (grid.power <= POWERS[1] and abs(grid.offset) < 1 << 28):
+            raise ValueError(f"the steps of a feature have power {grid.power} and offset {grid.offset}")
 
 
 def codes_of(

@@ -28,6 +28,8 @@ def round_with_rows(
     loss: Loss,
     bits: int,
     units: Units,
+    *,
+    is_base_whole: bool,
 ) -> Rounded:
     """Return leaf values as whole numbers, rounded inside a descent on these rows of codes; the best of some scales.
 
@@ -45,7 +47,7 @@ def round_with_rows(
         return alone
 
     def attempt(units: Units) -> tuple[float, Rounded]:
-        problem = Problem(with_whole_base(coded, units))
+        problem = Problem(with_whole_base(coded, units) if is_base_whole else coded)
         descent = Descent(problem, leaf, target, weight, loss, 1.0, 1.0, problem.value.copy())
         value = descent.round_to(units.of_column, low, high, PASSES) / units.of_leaves(coded)
         return descent.objective(), Rounded(np.rint(value).astype(np.int64), units)

@@ -8,7 +8,7 @@
 #endif
 
 static const uint8_t data[21] FLASH = {
-    14,98,0,65,83,196,35,102,199,150,139,230,150,26,168,107,78,6,241,236,231
+    14,98,0,65,83,196,35,118,216,166,156,246,167,27,185,124,79,6,240,235,229
 };
 
 #if defined(__AVR__)
@@ -17,7 +17,7 @@ static const uint8_t data[21] FLASH = {
 #define WORD(at) pgm_read_dword(data + (at))
 #else
 #define BYTE(at) data[at]
-#define HALF(at) (uint16_t)(BYTE(at) | BYTE((at) + 1u) << 8)
+#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
 

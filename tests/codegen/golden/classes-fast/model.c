@@ -36,67 +36,73 @@ static uint8_t code_of(uint32_t bits)
 }
 
 #if defined(__AVR__)
-typedef int16_t sum_t;
+#include <avr/pgmspace.h>
+#define TABLE PROGMEM
+#define LEAF(at, c) (int8_t)pgm_read_byte(&leaves[at][c])
 #else
-typedef int32_t sum_t;
+#define TABLE
+#define LEAF(at, c) leaves[at][c]
 #endif
 
-static void tree0_codes(const uint8_t *x, sum_t *sums)
+static const int8_t leaves[7][3] TABLE = {
+    {-2,-1,0},
+    {3,-7,1},
+    {3,4,-1},
+    {4,1,-2},
+    {5,-2,2},
+    {7,-4,-2},
+    {7,-1,2}
+};
+
+static uint8_t tree0_codes(const uint8_t *x)
 {
     if (x[0] > 1) goto n1;
-    sums[0] = (sum_t)(sums[0] + -4); sums[2] = (sum_t)(sums[2] + 1); return;
+    return 0;
 n1:
     if (x[0] > 13) goto n2;
-    sums[0] = (sum_t)(sums[0] + 2); sums[2] = (sum_t)(sums[2] + 3); return;
+    return 4;
 n2:
-    sums[0] = (sum_t)(sums[0] + 1); sums[1] = (sum_t)(sums[1] + 2); return;
+    return 3;
 }
 
-static void tree1_codes(const uint8_t *x, sum_t *sums)
+static uint8_t tree1_codes(const uint8_t *x)
 {
     if (x[0] > 5) goto n1;
-    sums[0] = (sum_t)(sums[0] + 4); sums[2] = (sum_t)(sums[2] + 3); return;
+    return 6;
 n1:
     if (x[1] > 17) goto n2;
     if (x[1] > 3) goto n3;
-    sums[1] = (sum_t)(sums[1] + 5); return;
+    return 2;
 n3:
-    sums[0] = (sum_t)(sums[0] + 4); sums[1] = (sum_t)(sums[1] + -2); return;
+    return 5;
 n2:
-    sums[1] = (sum_t)(sums[1] + -5); sums[2] = (sum_t)(sums[2] + 2); return;
-}
-
-static void add_up(const float *x, sum_t *sums)
-{
-    uint8_t codes[2];
-    uint8_t k;
-    for (k = 0; k < 2; k++)
-        codes[k] = code_of(bits_of(x[k]));
-    sums[0] = 5;
-    sums[1] = -8;
-    sums[2] = -13;
-    tree0_codes(codes, sums);
-    tree1_codes(codes, sums);
+    return 1;
 }
 
 void model_scores(const float *x, int32_t *scores)
 {
-#if defined(__AVR__)
-    sum_t sums[3];
+    uint8_t codes[2];
+    uint8_t k;
+    uint8_t at;
     uint8_t c;
-    add_up(x, sums);
+    for (k = 0; k < 2; k++)
+        codes[k] = code_of(bits_of(x[k]));
+    scores[0] = 0;
+    scores[1] = -5;
+    scores[2] = -11;
+    at = tree0_codes(codes);
     for (c = 0; c < 3; c++)
-        scores[c] = sums[c];
-#else
-    add_up(x, scores);
-#endif
+        scores[c] += LEAF(at, c);
+    at = tree1_codes(codes);
+    for (c = 0; c < 3; c++)
+        scores[c] += LEAF(at, c);
 }
 
 int model_predict(const float *x)
 {
-    sum_t scores[3];
+    int32_t scores[3];
     int best = 0, c;
-    add_up(x, scores);
+    model_scores(x, scores);
     for (c = 1; c < 3; c++)
         if (scores[c] > scores[best])
             best = c;

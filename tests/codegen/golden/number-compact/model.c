@@ -8,7 +8,7 @@
 #endif
 
 static const uint8_t data[27] FLASH = {
-    136,85,181,255,63,253,167,124,167,170,170,68,0,0,4,19,193,20,192,7,95,142,38,1,
+    136,60,178,255,63,82,165,124,167,170,170,68,0,0,4,19,65,85,192,7,63,6,22,1,
     0,0,0
 };
 
@@ -18,7 +18,7 @@ static const uint8_t data[27] FLASH = {
 #define WORD(at) pgm_read_dword(data + (at))
 #else
 #define BYTE(at) data[at]
-#define HALF(at) (uint16_t)(BYTE(at) | BYTE((at) + 1u) << 8)
+#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
 
@@ -91,7 +91,7 @@ static void add_trees(const uint8_t *codes, int32_t *scores)
 {
     uint16_t first = 0, leaf = 0; /* of the tree */
     place tree;
-    scores[0] = -10;
+    scores[0] = -16;
     for (tree = 112u; tree < 115u; tree = (place)(tree + 3u)) {
         number size = take(tree);
         uint8_t split = 0, shape = 0, found = 0;
@@ -161,19 +161,19 @@ float model_value(const float *x)
 {
     int32_t score;
     model_scores(x, &score);
-    return (float)score * MODEL_SCALE;
+    return MODEL_BASE + (float)score * MODEL_SCALE;
 }
 
 float model_value_int16(const int16_t *x)
 {
     int32_t score;
     model_scores_int16(x, &score);
-    return (float)score * MODEL_SCALE;
+    return MODEL_BASE + (float)score * MODEL_SCALE;
 }
 
 float model_value_uint8(const uint8_t *x)
 {
     int32_t score;
     model_scores_uint8(x, &score);
-    return (float)score * MODEL_SCALE;
+    return MODEL_BASE + (float)score * MODEL_SCALE;
 }

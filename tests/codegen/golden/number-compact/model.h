@@ -15,7 +15,9 @@
 #define MODEL_N_SCORES 1
 #define MODEL_DATA_BYTES 27
 /* What one unit of a score is worth. */
-#define MODEL_SCALE 0.14118925f
+#define MODEL_SCALE 0.133561733f
+/* What is added to that. */
+#define MODEL_BASE 0.993573373f
 
 #ifdef __cplusplus
 extern "C" {

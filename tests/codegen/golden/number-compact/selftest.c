@@ -16,12 +16,12 @@ static const uint32_t rows_float[6][2] = {
 };
 
 static const int32_t expected_float[6][1] = {
-    {-7},
-    {8},
-    {-7},
-    {21},
-    {-7},
-    {-7}
+    {-15},
+    {1},
+    {-15},
+    {15},
+    {-15},
+    {-15}
 };
 
 static const int16_t rows_int16[6][2] = {
@@ -34,12 +34,12 @@ static const int16_t rows_int16[6][2] = {
 };
 
 static const int32_t expected_int16[6][1] = {
-    {-7},
-    {8},
-    {-7},
-    {21},
-    {-7},
-    {-7}
+    {-15},
+    {1},
+    {-15},
+    {15},
+    {-15},
+    {-15}
 };
 
 static const uint8_t rows_uint8[6][2] = {
@@ -52,12 +52,12 @@ static const uint8_t rows_uint8[6][2] = {
 };
 
 static const int32_t expected_uint8[6][1] = {
-    {-7},
-    {8},
-    {-7},
-    {21},
-    {-7},
-    {-7}
+    {-15},
+    {1},
+    {-15},
+    {15},
+    {-15},
+    {-15}
 };
 
 #define CHECK(feature, kind, compute) \

@@ -8,7 +8,7 @@
 #endif
 
 static const uint8_t data[17] FLASH = {
-    136,85,181,255,63,253,167,124,167,170,170,68,0,0,4,19,193
+    136,60,178,255,63,82,165,124,167,170,170,68,0,0,4,19,65
 };
 
 #if defined(__AVR__)
@@ -17,7 +17,7 @@ static const uint8_t data[17] FLASH = {
 #define WORD(at) pgm_read_dword(data + (at))
 #else
 #define BYTE(at) data[at]
-#define HALF(at) (uint16_t)(BYTE(at) | BYTE((at) + 1u) << 8)
+#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
 
@@ -62,16 +62,16 @@ static uint8_t code_of(uint32_t bits, place at)
 static uint8_t tree0_codes(const uint8_t *x)
 {
     if (x[1] > 1) goto n1;
-    if (x[0] > 41) goto n2;
-    return 28;
+    if (x[0] > 42) goto n2;
+    return 30;
 n2:
-    return 15;
+    return 16;
 n1:
-    if (x[0] > 0) goto n3;
+    if (x[0] > 1) goto n3;
     if (x[0] > 62) goto n4;
-    return 10;
+    return 11;
 n4:
-    return 15;
+    return 16;
 n3:
     return 0;
 }
@@ -85,12 +85,12 @@ void model_scores(const float *x, int32_t *scores)
         codes[k] = code_of(bits_of(x[k]), (place)(0u + (place)k * 7u));
     sum = 0;
     sum = (uint_fast16_t)(sum + tree0_codes(codes));
-    scores[0] = (int32_t)sum + (-7);
+    scores[0] = (int32_t)sum + (-15);
 }
 
 float model_value(const float *x)
 {
     int32_t score;
     model_scores(x, &score);
-    return (float)score * MODEL_SCALE;
+    return MODEL_BASE + (float)score * MODEL_SCALE;
 }

@@ -16,12 +16,12 @@ static const uint32_t rows_float[6][2] = {
 };
 
 static const int32_t expected_float[6][1] = {
-    {-7},
-    {8},
-    {-7},
-    {21},
-    {-7},
-    {-7}
+    {-15},
+    {1},
+    {-15},
+    {15},
+    {-15},
+    {-15}
 };
 
 #define CHECK(feature, kind, compute) \
