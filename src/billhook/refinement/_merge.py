@@ -18,6 +18,7 @@ from billhook.refinement._settings import Settings
 
 Vector = NDArray[np.float64]
 ROUNDS = 12
+MOST_IN_VAIN = 3
 PASSES_FIRST, PASSES_BETWEEN, PASSES_LAST = 3, 2, 5
 
 
@@ -88,7 +89,8 @@ def merge(
     leaf = find_leaves(Problem(forest), [(X, target.size)], by_row=False, n_jobs=n_jobs)
     merging = _Merging(forest, leaf, target, weight, losses[0], losses[0].l2 if l2 is None else float(l2))
     objective = merging.refine(PASSES_FIRST)
-    at_first = now = measure(merging.forest)
+    at_first = now = lowest = measure(merging.forest)
+    n_in_vain = 0
     shrink = (budget / max(now, budget)) ** (1.0 / ROUNDS)
     while now > budget:
         n_leaves = merging.forest.n_leaves
@@ -96,9 +98,11 @@ def merge(
         merging.merge(max(1, min(needed, int(n_leaves * (1.0 - shrink)))))
         objective = merging.refine(PASSES_BETWEEN)
         now = measure(merging.forest)
-        # What a function counts may rise for once, as where a table of equal leaves no longer pays.
-        if now > budget and merging.forest.n_leaves >= n_leaves:
-            raise ValueError(f"merging does not make the forest smaller than {now:,}, as accounting counts it")
+        # What a function counts may rise for a while, as where a table of equal leaves no longer pays.
+        n_in_vain = n_in_vain + 1 if now >= lowest else 0
+        lowest = min(now, lowest)
+        if n_in_vain > MOST_IN_VAIN:
+            raise ValueError(f"merging does not make the forest smaller than {lowest:,}, as accounting counts it")
         if progress is not None:
             progress(min(at_first - now, at_first - budget), max(at_first - budget, 1), objective)
     merging.refine(PASSES_LAST)
