@@ -104,7 +104,10 @@ def test_speed_gives_way_where_there_is_no_room(capsys):
         (["emit", "rows.csv", "--out", "c"], "not a Billhook model file"),
         ([*EMIT, "--target", "arduino-unos"], "did you mean 'arduino-uno'?"),
         ([*EMIT, "--threshold-bits", "40"], "between 2 and 16, not 40"),
-        ([*EMIT, "--threshold-bits", "some"], "threshold_bits must be a whole number, not 'some'"),
+        (
+            [*EMIT, "--threshold-bits", "some"],
+            "threshold_bits must be \"exact\" or a whole number from 2 to 16, not 'some'",
+        ),
         ([*EMIT, "--leaf-bits", "1"], "leaf_bits must be between 2 and 16, not 1"),
         ([*EMIT, "--table", "rows.csv"], "--table and --label go together"),
         ([*EMIT, "--table", "rows.csv", "--label", "kid"], "did you mean 'kind'?"),

@@ -193,7 +193,7 @@ def test_missing_values_go_where_the_forest_sends_them():
     ("options", "error", "message"),
     [
         ({"threshold_bits": 1}, ValueError, "threshold_bits must be between 2 and 16, not 1"),
-        ({"threshold_bits": "all"}, TypeError, "threshold_bits must be a whole number, not 'all'"),
+        ({"threshold_bits": "all"}, ValueError, "or a whole number from 2 to 16, not 'all'"),
         ({"leaf_bits": 17}, ValueError, "leaf_bits must be between 2 and 16, not 17"),
         ({"leaf_bits": 2.5}, TypeError, "leaf_bits must be a whole number, not 2.5"),
     ],

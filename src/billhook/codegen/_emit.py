@@ -67,6 +67,8 @@ def emit(
     """
     board = target_named(target)
     form = form_of(layout, inputs, board)
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, not {name!r}")
     packed = model if isinstance(model, Packed) else pack(model)
     check_fits(model, packed, form, board)
     if X is None and y is not None:

@@ -51,6 +51,8 @@ def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> 
     chosen: LayoutName = look_up(layout, {name: name for name in get_args(LayoutName)}, "there is no layout")
     if inputs is None:
         inputs = get_args(Input) if chosen == "compact" else ("float",)
+    if not isinstance(inputs, str | Iterable):
+        raise TypeError(f"inputs must be names of kinds of features, not {inputs!r}")
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     known: dict[str, Input] = {name: name for name in get_args(Input)}
     kinds = tuple(dict.fromkeys(look_up(name, known, "there is no kind of input") for name in names))

@@ -48,3 +48,11 @@ def level_order(forest: Forest) -> LevelOrder:
     is_split = forest.feature >= 0
     sides = [is_split[child[splits] + root[splits]] for child in (forest.left, forest.right)]
     return LevelOrder(splits, np.array(leaf, np.int64), np.stack(sides, axis=1), np.array(n_inner, np.int64))
+
+
+def splits_by_feature(forest: Forest) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Return the features in use, and for each the nodes that split by it."""
+    splits = np.flatnonzero(forest.feature >= 0)
+    ordered = splits[np.argsort(forest.feature[splits], kind="stable")]
+    used, first = np.unique(forest.feature[ordered], return_index=True)
+    return used.astype(np.int64), np.split(ordered, first[1:]) if used.size else []

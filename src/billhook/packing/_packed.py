@@ -11,6 +11,7 @@ from billhook.forest import Forest, as_rows, same
 from billhook.packing._encode import FACTOR_BITS, Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
 from billhook.packing._grids import MISSING, POWERS, Ranks, Steps
+from billhook.packing._order import splits_by_feature
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -94,8 +95,7 @@ class Packed:
     def bounds(self) -> NDArray[np.float32]:
         """For each node of `coded` that is a split, the largest float32 that goes left; infinity where all do."""
         found = np.zeros(self.coded.n_nodes, np.float32)
-        for k, grid in enumerate(self.grids):
-            nodes = self.coded.feature == k
+        for nodes, grid in zip(splits_by_feature(self.coded)[1], self.grids, strict=True):
             found[nodes] = grid.bounds(self.coded.threshold[nodes].astype(np.int64))
         return found + np.float32(0.0)  # and not -0.0
 

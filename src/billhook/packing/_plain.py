@@ -5,6 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from billhook.forest import Forest, cut_back, without_constants
+from billhook.packing._encode import n_trees_of_columns
+
+# By how much of their range values may lie off the middle.
+NEARLY = 0.02
 
 
 def plain_sum(forest: Forest) -> Forest:
@@ -47,3 +51,20 @@ def without_idle_splits(forest: Forest) -> Forest:
             is_split[node] = False
             value[node] = value[left]
     return without_constants(cut_back(forest.with_values(value), is_split))
+
+
+def centred(forest: Forest, *, by_class: bool) -> Forest:
+    """Return the same scores with the values, or those of each column, on either side of 0: that takes a bit less."""
+    is_leaf = forest.feature < 0
+    column = np.repeat(forest.tree_column, np.diff(forest.offset))[:, None] + np.arange(forest.value.shape[1])
+    low, high = np.full(forest.base.size, np.inf), np.full(forest.base.size, -np.inf)
+    np.minimum.at(low, column[is_leaf], forest.value[is_leaf])
+    np.maximum.at(high, column[is_leaf], forest.value[is_leaf])
+    low, high = (np.where(np.isfinite(ends), ends, 0.0) for ends in (low, high))
+    if not by_class:
+        low, high = np.full_like(low, low.min()), np.full_like(high, high.max())
+    middle = (low + high) / 2.0
+    # Where nearly nothing is gained, zeros stay zeros.
+    middle = np.where(np.abs(middle) > NEARLY * (high - low), middle, 0.0)
+    base = forest.base + middle * n_trees_of_columns(forest)
+    return replace(forest, value=forest.value - middle[column], base=base)

@@ -1,0 +1,73 @@
+"""A forest on codes: the features in use, and how values and thresholds become whole numbers."""
+
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.packing._encode import Grid
+from billhook.packing._grids import Ranks, Values, exact_steps, fitted_steps, values_of
+from billhook.packing._order import splits_by_feature
+
+NO_VALUES = np.zeros(0)
+# Codes of 16 bits, of which one is that of a missing value.
+MOST_RANKS = 2**16 - 2
+# What steps of its own take for a feature, about.
+STEP_BYTES = 4
+
+
+class Coding(NamedTuple):
+    """The features in use, how their values become codes, and the values that thresholds have to tell apart."""
+
+    used: NDArray[np.int64]
+    grids: list[Grid]
+    values: list[Values]
+
+
+def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: NDArray[np.float32] | None) -> Coding:
+    """Return how a forest is coded, with thresholds of so many bits, chosen for these rows if there are any."""
+    used, of_feature = splits_by_feature(forest)
+    thresholds = [np.unique(forest.threshold[nodes]) for nodes in of_feature]
+    columns = [None] * used.size if rows is None else [rows[:, feature] for feature in used]
+    n_splits = int((forest.feature >= 0).sum())
+    exact = exact_steps(thresholds, n_splits)
+    if threshold_bits == "exact" and exact is None:
+        most = max((threshold.size for threshold in thresholds), default=0)
+        if most > MOST_RANKS:
+            raise ValueError(f"a feature has {most:,} thresholds, more than 16 bits can count: use threshold_bits=16")
+        return Coding(used, [Ranks(threshold) for threshold in thresholds], [NO_VALUES] * used.size)
+    # Exact steps that are alike for all features may be the shorter way even with longer codes.
+    if exact is not None and (
+        threshold_bits == "exact" or n_splits * (exact[0].bits - threshold_bits) <= 8 * STEP_BYTES * used.size
+    ):
+        return Coding(used, list(exact), [NO_VALUES] * used.size)
+    assert threshold_bits != "exact"
+    values = [values_of(threshold, x) for threshold, x in zip(thresholds, columns, strict=True)]
+    grids: list[Grid] = [
+        fitted_steps(threshold, threshold_bits, seen) for threshold, seen in zip(thresholds, values, strict=True)
+    ]
+    return Coding(used, grids, values)
+
+
+def with_codes(forest: Forest, coding: Coding) -> Forest:
+    """Return the forest on codes: features are numbered among those in use, thresholds are codes."""
+    feature, threshold = forest.feature.copy(), forest.threshold.copy()
+    _, of_feature = splits_by_feature(forest)
+    for k, (nodes, grid, values) in enumerate(zip(of_feature, coding.grids, coding.values, strict=True)):
+        feature[nodes] = k
+        threshold[nodes] = grid.threshold_codes(forest.threshold[nodes], values)
+    n_features = max(coding.used.size, 1)
+    return replace(forest, feature=feature, threshold=threshold, n_features=n_features, feature_names=None)
+
+
+def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
+    """Return the forest without features that no split tests any more."""
+    left, number = np.unique(walked.feature[walked.feature >= 0], return_inverse=True)
+    feature = walked.feature.copy()
+    feature[feature >= 0] = number
+    kept = replace(walked, feature=feature, n_features=max(left.size, 1))
+    return kept, Coding(
+        coding.used[left], [coding.grids[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
+    )
