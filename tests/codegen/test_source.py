@@ -141,6 +141,21 @@ def test_whatever_is_packed_scores_the_same_in_c(
     check(packed, rows, tmp_path_factory.mktemp("c") / "out", FORMS[form], *SANITISED, kind=kind)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("missing_values", [True, False])
+def test_steps_by_the_order_of_floats_score_the_same_in_c(form, missing_values, tmp_path):
+    rng = np.random.default_rng(0)
+    thresholds = np.concatenate([np.exp(rng.normal(0, 5, 200)), -np.exp(rng.normal(0, 5, 50)), [0.0, -0.0]])
+    forest = random_forest(rng, (60, 90, 200), 3, 2, thresholds=thresholds)
+    packed = bh.pack(forest, threshold_bits=8, leaf_bits=12, missing_values=missing_values)
+    assert any(grid.is_by_keys for grid in packed.grids)
+    rows = rows_for(forest, rng.choice(thresholds, (300, 3)))
+    for kind in KINDS:
+        check(packed, rows, tmp_path / kind, FORMS[form], *SANITISED, kind=kind)
+    packed.save(tmp_path / "model.bhk")
+    assert bh.load(tmp_path / "model.bhk") == packed
+
+
 def test_splits_that_rounding_made_idle_are_gone_altogether(tmp_path):
     X = np.random.default_rng(0).normal(size=(400, 4))
     rf = RandomForestRegressor(5, max_leaf_nodes=8, random_state=0).fit(X, 1000 + (X[:, 0] > 3) * 1e-12)

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps, values_of
+from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps, key_steps, values_of
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, forests, random_forest, tricky_rows
 
@@ -92,6 +92,33 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
     assert np.mean(left != moved) < 0.004
     even = even_steps(thresholds, 9)
     assert np.mean(left != (even.codes(x)[:, None] <= even.threshold_codes(thresholds, seen))) > 0.05
+
+
+@given(
+    st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=30), st.integers(2, 16)
+)
+def test_steps_of_as_many_floats_keep_their_order(thresholds, bits):
+    thresholds = np.unique(np.array(thresholds, np.float32))
+    grid = key_steps(thresholds, bits)
+    assert grid.is_by_keys
+    x = np.sort(around(thresholds)[:-1])
+    code = grid.codes(x)
+    assert (np.diff(code) >= 0).all()
+    assert code.min() >= 0
+    assert code.max() < grid.n_codes
+    # The bound of a code is the largest float that has it, or less.
+    for c in np.unique(np.append(code, grid.threshold_codes(thresholds, x.astype(float)))):
+        np.testing.assert_array_equal(x <= grid.bounds(np.array([c]))[0], code <= c)
+
+
+def test_steps_follow_thresholds_that_crowd_together():
+    rng = np.random.default_rng(0)
+    x = np.exp(rng.normal(0, 4, 4000)).astype(np.float32)
+    thresholds = np.unique(np.quantile(x, np.linspace(0.01, 0.99, 90)).astype(np.float32))
+    grid = fitted_steps(thresholds, 8, values_of(thresholds, x))
+    assert grid.is_by_keys
+    moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds, values_of(thresholds, x))
+    assert np.mean(moved != (x[:, None] <= thresholds)) < 0.002
 
 
 @given(forests())

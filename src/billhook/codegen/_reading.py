@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from billhook.packing import Packed, Ranks, offset_bias
+from billhook.packing import KEY_SHIFTS, Packed, Ranks, offset_bias
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
@@ -193,6 +193,16 @@ def _steps(packed: Packed) -> str:
     is_cut = layout.missing == "split" or asked == most or code == "uint8_t"
     cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut else ""
     missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed)};\n"
+    clamp = "        if (bits > 0xFF800000)\n            bits = 0xFF800000;\n" if layout.missing == "none" else ""
+    by_keys = ""
+    if any(getattr(grid, "is_by_keys", False) for grid in packed.grids):
+        by_keys = f"""    if (shift <= {KEY_SHIFTS[1]}) {{ /* steps by the order of floats */
+        if (bits == 0x80000000)
+            bits = 0;
+        bits = bits >> 31 ? ~bits : bits | 0x80000000;
+{clamp}        below = -(int32_t)(bits >> shift);
+    }} else
+"""
     formula = "ceil(x 2^power) - offset"
     formula = f"floor(({formula}) scale / 2^{31 - layout.code_bits})" if scale else formula
     return f"""/* {formula}, in whole numbers; the feature's shift is 150 - power. */
@@ -205,7 +215,7 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
         below |= 0x800000;
     if (!(bits >> 31))
         below = -below;
-    if (power < shift) {{
+{by_keys}    if (power < shift) {{
         shift = (uint8_t)(shift - power);
         below >>= shift < 31 ? shift : 31;
     }} else {{

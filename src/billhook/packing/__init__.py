@@ -2,9 +2,9 @@
 
 from billhook.packing._encode import Layout, offset_bias
 from billhook.packing._file import load
-from billhook.packing._grids import Ranks
+from billhook.packing._grids import KEY_SHIFTS, Ranks
 from billhook.packing._pack import pack
 from billhook.packing._packed import Packed
 from billhook.packing._report import PackReport, pack_report
 
-__all__ = ["Layout", "PackReport", "Packed", "Ranks", "load", "offset_bias", "pack", "pack_report"]
+__all__ = ["KEY_SHIFTS", "Layout", "PackReport", "Packed", "Ranks", "load", "offset_bias", "pack", "pack_report"]

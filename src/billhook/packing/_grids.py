@@ -7,7 +7,9 @@ table of them.
 
 *Steps* take no table, and are exact for thresholds that are multiples of a power of two, such as those between whole
 numbers. The code is floor((ceil(x 2^p) - offset) scale / 2^(31 - bits)), or without the scale if that is 0, in whole
-numbers all the way: nothing in it depends on how a device rounds.
+numbers all the way: nothing in it depends on how a device rounds. Where thresholds crowd together at one end, as
+those of sizes and times often do, steps of as many floats each serve better than steps of the same length: then
+floor(key / 2^v) stands for ceil(x 2^p), where the key is a whole number in the order of the floats.
 """
 
 from dataclasses import dataclass, replace
@@ -30,9 +32,13 @@ N_LENGTHS = 65
 # How many thresholds are tried at once.
 BLOCK = 1 << 18
 LARGE_GAIN = 4.0
+# By how much fewer rows go another way: a device takes some more code for steps by keys.
+KEY_GAIN = 1.5
 # The exponent of a float32 whose last bit is worth 1. A device shifts by the difference to it, and has a byte for it.
 NO_SHIFT = 150
 POWERS = (NO_SHIFT - 255, 116)
+# Shifts that no steps of equal length have are those of keys.
+KEY_SHIFTS = (5, 33)
 
 
 @dataclass(frozen=True)
@@ -88,15 +94,23 @@ class Steps:
         return NO_SHIFT - self.power
 
     @property
+    def is_by_keys(self) -> bool:
+        """Whether steps have the same number of floats, not the same length."""
+        return self.power > POWERS[1]
+
+    @property
     def shift(self) -> int:
         """By how many bits a product with the scale is too large."""
         return 31 - self.bits
 
     def codes(self, x: NDArray[np.float32]) -> Codes:
         """Return the codes of values."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            fixed = np.ceil(np.ldexp(x.astype(np.float64), self.power))
-        fixed = np.clip(np.nan_to_num(fixed, nan=0.0), -(2.0**31), 2.0**31 - 1).astype(np.int64)
+        if self.is_by_keys:
+            fixed = ordered_keys(x).astype(np.int64) >> self.fine_shift
+        else:
+            with np.errstate(invalid="ignore", over="ignore"):
+                scaled = np.ceil(np.ldexp(x.astype(np.float64), self.power))
+            fixed = np.clip(np.nan_to_num(scaled, nan=0.0), -(2.0**31), 2.0**31 - 1).astype(np.int64)
         fine = np.clip(fixed - self.offset, 0, N_FINE - 1)
         code = np.where(self.scale, fine * self.scale >> self.shift, fine)
         return np.where(np.isnan(x), MISSING, np.minimum(code, self.n_codes - 1))
@@ -110,15 +124,18 @@ class Steps:
         down, up = np.clip(code - 1, 0, self.n_codes - 2), np.clip(code, 0, self.n_codes - 2)
         below = np.searchsorted(values, threshold, side="right")
         off_down, off_up = (np.abs(np.searchsorted(values, self.bounds(c), side="right") - below) for c in (down, up))
-        is_nearer = threshold - self.largest(down) < self.largest(up) - threshold
+        with np.errstate(invalid="ignore"):  # steps by keys may end at infinity
+            is_nearer = threshold - self.largest(down) < self.largest(up) - threshold
         chosen = np.where((off_down < off_up) | (is_nearer & (off_down == off_up)), down, up)
-        end = 2.0 * self.largest(np.array([self.n_codes - 2])) - self.largest(np.array([self.n_codes - 3]))
-        return np.where(threshold > end, self.n_codes - 1, chosen)
+        is_beyond = (threshold > self.largest(np.array([self.n_codes - 1]))) | np.isposinf(threshold)
+        return np.where(is_beyond, self.n_codes - 1, chosen)
 
     def largest(self, code: Codes) -> NDArray[np.float64]:
         """Return the largest number with a code, or a smaller one, if codes went on for ever."""
         scaled = -((-(code + 1) << self.shift) // np.maximum(self.scale, 1)) - 1
         fine = np.where(self.scale, scaled, code)
+        if self.is_by_keys:
+            return of_keys(((fine + self.offset + 1) << self.fine_shift) - 1).astype(np.float64)
         return np.ldexp((fine + self.offset).astype(np.float64), -self.power)
 
     def bounds(self, code: Codes) -> NDArray[np.float32]:
@@ -207,7 +224,23 @@ def fitted_steps(threshold: NDArray[np.float32], bits: int, values: Values) -> S
     scales = _between(max(best.scale - near, 1), min(best.scale + near, first.scale))
     length = (1 << best.shift) // best.scale
     near_by = best_of(best, scales, [best.offset - shift for shift in sorted({length * k // 4 for k in range(4)})])
-    return near_by if wrong(near_by) < wrong(best) else best
+    best = near_by if wrong(near_by) < wrong(best) else best
+    by_keys = key_steps(threshold, bits)
+    if by_keys.scale:
+        by_keys = best_of(by_keys, _between(by_keys.scale / 2, by_keys.scale), [by_keys.offset])
+    return by_keys if wrong(by_keys) < wrong(best) / KEY_GAIN else best
+
+
+def key_steps(threshold: NDArray[np.float32], bits: int) -> Steps:
+    """Return steps of as many floats each, from one below the lowest to the highest of a feature's thresholds."""
+    keys = ordered_keys(threshold[np.isfinite(threshold)]).astype(np.int64)
+    low, high = int(keys.min()), int(keys.max())
+    step = (high - low) // ((1 << bits) - 2) + 1
+    shift = max(KEY_SHIFTS[0], ((high - low + step) // (N_FINE - 4)).bit_length())
+    offset = ((low - step) >> shift) - 1
+    n_fine = (high >> shift) - offset + 2
+    scale = 0 if n_fine < 1 << bits else min((((1 << bits) - 1) << (31 - bits)) // n_fine, N_FINE - 1)
+    return Steps(NO_SHIFT - shift, offset, scale, bits)
 
 
 def _between(low: float, high: float) -> list[int]:
@@ -261,3 +294,11 @@ def ordered_keys(x: NDArray[np.float32]) -> NDArray[np.uint32]:
     """Return unsigned whole numbers in the order of the floats; -0.0 counts as 0.0."""
     bits = (x + np.float32(0.0)).view(np.uint32)
     return np.where(bits >> 31, ~bits, bits | np.uint32(0x80000000)).astype(np.uint32)
+
+
+def of_keys(keys: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the floats of whole numbers in their order, and infinities for those beyond."""
+    lowest, highest = (int(key) for key in ordered_keys(np.array([-np.inf, np.inf], np.float32)))
+    kept = np.clip(keys, lowest, highest).astype(np.uint32)
+    kept = np.where(kept == 0x7FFFFFFF, np.uint32(0x7FFFFFFE), kept)  # -0.0 is no other number than 0.0
+    return np.where(kept >> 31, kept & np.uint32(0x7FFFFFFF), ~kept).astype(np.uint32).view(np.float32)

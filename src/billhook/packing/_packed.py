@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 from billhook.forest import Forest, as_rows, same
 from billhook.packing._encode import FACTOR_BITS, Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
-from billhook.packing._grids import MISSING, POWERS, Ranks, Steps
+from billhook.packing._grids import KEY_SHIFTS, MISSING, NO_SHIFT, POWERS, Ranks, Steps
 from billhook.packing._order import splits_by_feature
 
 
@@ -211,7 +211,8 @@ def check_about(packed: Packed) -> None:
 def check_steps(grids: list[Grid]) -> None:
     """Raise ValueError for steps that a device could not compute with."""
     for grid in grids:
-        if isinstance(grid, Steps) and not (grid.power <= POWERS[1] and abs(grid.offset) < 1 << 28):
+        low, high = KEY_SHIFTS if isinstance(grid, Steps) and grid.is_by_keys else (NO_SHIFT - POWERS[1], 255)
+        if isinstance(grid, Steps) and not (low <= grid.fine_shift <= high and abs(grid.offset) < 1 << 28):
             raise ValueError(f"the steps of a feature have power {grid.power} and offset {grid.offset}")
 
 
