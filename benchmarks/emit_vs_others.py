@@ -67,9 +67,10 @@ def packings(forest, data):
         for leaf_bits in (4, 3, 2):
             packed = bh.pack(forest, **fine, leaf_bits=leaf_bits, y=data.y_train)
             yield packed, f"{bits}-bit thresholds, {leaf_bits}-bit leaves with rows"
-        for codebook in (256, 128, 64, 32) if forest.n_classes > 2 else ():
-            packed = bh.pack(forest, **fine, leaf_bits=3, codebook=codebook, y=data.y_train)
-            yield packed, f"{bits}-bit thresholds, {codebook} leaf vectors of 3 bits with rows"
+        for codebook in (256, 128, 64, 32, 16) if forest.n_classes > 2 else ():
+            leaf_bits = 3 if codebook > 16 else 2
+            packed = bh.pack(forest, **fine, leaf_bits=leaf_bits, codebook=codebook, y=data.y_train)
+            yield packed, f"{bits}-bit thresholds, {codebook} leaf vectors of {leaf_bits} bits with rows"
 
 
 def smallest(forest, data):
