@@ -105,7 +105,7 @@ def _add_leaf(packed: Packed) -> str:
     layout = packed.layout
     value = f"{bit_of(packed, 'leaves')} + (place)(leaf + split) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_entries:
-        bits = (layout.n_entries - 1).bit_length()
+        bits = layout.entry_bits
         entry = f"take((place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)) & {mask(bits)}"
         value = f"{bit_of(packed, 'table')} + (place)({entry}) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_values == 1:
@@ -123,7 +123,7 @@ def _add_leaf(packed: Packed) -> str:
 def _walk(packed: Packed, node: str) -> str:
     """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
     layout = packed.layout
-    width = (layout.n_pairs - 1).bit_length() if layout.n_pairs else layout.test_bits
+    width = layout.pair_bits
     where = f"(place)({bit_of(packed, 'tests')} + (place)(first + split) * {width}u)"
     if layout.n_pairs:
         pair = f"(place)(take({where}) & {mask(width)})"

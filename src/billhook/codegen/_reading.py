@@ -235,8 +235,8 @@ def take(packed: Packed) -> str:
     """Return the function that reads numbers of any width, up to 25 bits."""
     layout = packed.layout
     widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
-    entries = max(layout.n_entries, layout.n_pairs)
-    small = "uint16_t" if max(*widths, (entries - 1).bit_length()) <= 16 else "uint32_t"
+    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits)
+    small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)
 typedef {small} number;
 #define WINDOW {15 if small == "uint16_t" else 24}

@@ -19,17 +19,17 @@ that is 1 among a tree's shapes leads to its split k + 1, the k-th that is 0 to 
 counts them once from the front.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._grids import NO_SHIFT, Ranks, Steps
+from billhook.packing._grids import NO_SHIFT, Ranks, Steps, from_ordered_keys
 from billhook.packing._leaves import by_leaf
 from billhook.packing._order import level_order
 
@@ -106,6 +106,16 @@ class Layout:
         return self.feature_bits + self.code_bits + (self.missing == "split")
 
     @property
+    def pair_bits(self) -> int:
+        """Bits of what a split has: the number of a pair, or its test."""
+        return bits_for(self.n_pairs) if self.n_pairs else self.test_bits
+
+    @property
+    def entry_bits(self) -> int:
+        """Bits of what a leaf has: the number of an entry, or its numbers."""
+        return bits_for(self.n_entries) if self.n_entries else self.n_values * self.leaf_bits
+
+    @property
     def step_bytes(self) -> int:
         """Bytes of a feature's steps."""
         return self.shift_bytes + self.offset_bytes + self.scale_bytes
@@ -129,8 +139,6 @@ class Layout:
     def sections(self) -> dict[str, int]:
         """Where each section begins, and at last where the bytes end."""
         n_used, n_tests = self.n_used, self.n_inner
-        test = n_tests * (bits_for(self.n_pairs) if self.n_pairs else self.test_bits)
-        entry = self.n_values * self.leaf_bits
         sizes = {
             "features": -(-n_used * self.id_bits // 8),
             "grids": -(-n_used * self.count_bits // 8) + 4 * self.n_thresholds
@@ -138,10 +146,10 @@ class Layout:
             else n_used * self.step_bytes,
             "trees": -(-self.n_trees * (self.tree_bits + self.column_bits) // 8),
             "shapes": -(-n_tests * 2 // 8),
-            "tests": -(-test // 8),
+            "tests": -(-n_tests * self.pair_bits // 8),
             "pairs": -(-self.n_pairs * self.test_bits // 8),
-            "leaves": -(-self.n_leaves * (bits_for(self.n_entries) if self.n_entries else entry) // 8),
-            "table": -(-self.n_entries * entry // 8),
+            "leaves": -(-self.n_leaves * self.entry_bits // 8),
+            "table": -(-self.n_entries * self.n_values * self.leaf_bits // 8),
             "factors": -(-self.n_columns * self.factor_bits // 8),
             "base": max(self.base_bytes * self.n_columns, 3),
             "end": 0,
@@ -168,84 +176,79 @@ def encode(
     feature = walked.feature[order.inner].astype(np.int64)
     code = walked.threshold[order.inner].astype(np.int64)
     left = walked.missing_left[order.inner]
-    missing = "none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split"
     steps = [grid for grid in grids if isinstance(grid, Steps)]
     is_ranks = len(steps) < len(grids)
-    code_bits = bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((grid.bits for grid in steps), default=0)
-    feature_bits = bits_for(used.size)
-    test = code | feature << code_bits
-    if missing == "split":
-        test |= left.astype(np.int64) << (feature_bits + code_bits)
-    test_bits = feature_bits + code_bits + (missing == "split")
     bias = 1 << (leaf_bits - 1)
-    values = walked.value[order.leaf].astype(np.int64)
-    n_values = values.shape[1]
-    if factor is not None:
-        values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, n_values)
-    values += bias
-    tests, pairs = _shortest(test[:, None], test_bits)
-    leaves, entries = _shortest(values, leaf_bits)
-    tree_bits = bits_for(int(order.n_inner.max()) + 1)
-    trees = order.n_inner.copy()
-    n_columns = walked.base.size
-    column_bits = bits_for(n_columns) if n_values < n_columns else 0
-    trees |= walked.tree_column.astype(np.int64) << tree_bits if column_bits else 0
-    shape = _step_shape(steps)
-    count_bits = bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0
-    begins = bias * n_trees_of_columns(walked) * (1 if factor is None else factor)
-    base = walked.base.astype(np.int64) - begins
+    base = walked.base.astype(np.int64) - bias * n_trees_of_columns(walked) * (1 if factor is None else factor)
     base_bytes = (
         0 if (base == base[0]).all() else next(n for n in (1, 2, 4) if (np.abs(base) < 1 << (8 * n - 1)).all())
     )
-    id_bits = bits_for(n_features) if used.size < n_features else 0
-    parts = {
-        "features": pack_bits(used, id_bits),
-        "grids": _grid_bytes(grids, count_bits, shape),
-        "trees": pack_bits(trees, tree_bits + column_bits),
-        "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 1),
-        "tests": tests,
-        "pairs": pairs[1],
-        "leaves": leaves,
-        "table": entries[1],
-        "factors": np.zeros(0, np.uint8) if factor is None else factor.astype(np.uint8),
-        "base": _base_bytes(base, base_bytes),
-    }
-    layout = Layout(
+    plain = Layout(
         n_trees=walked.n_trees,
         n_inner=order.inner.size,
         n_leaves=order.leaf.size,
         n_used=used.size,
         n_features=n_features,
-        n_columns=n_columns,
-        n_values=n_values,
+        n_columns=walked.base.size,
+        n_values=walked.value.shape[1],
         grid="ranks" if is_ranks else "steps",
-        code_bits=code_bits,
-        count_bits=count_bits,
-        **shape,
-        missing=missing,
-        tree_bits=tree_bits,
+        code_bits=bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((g.bits for g in steps), default=0),
+        count_bits=bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0,
+        **_step_shape(steps),
+        missing="none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split",
+        tree_bits=bits_for(int(order.n_inner.max()) + 1),
         leaf_bits=leaf_bits,
         factor_bits=0 if factor is None else FACTOR_BITS,
-        n_pairs=pairs[0],
-        n_entries=entries[0],
+        n_pairs=0,
+        n_entries=0,
         n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
         base_bytes=base_bytes,
         base=0 if base_bytes else int(base[0]),
     )
+    test = code | feature << plain.code_bits
+    if plain.missing == "split":
+        test |= left.astype(np.int64) << (plain.feature_bits + plain.code_bits)
+    values = walked.value[order.leaf].astype(np.int64)
+    if factor is not None:
+        values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, plain.n_values)
+    tests = _shortest(test[:, None], plain.test_bits)
+    leaves = _shortest(values + bias, leaf_bits)
+    trees = order.n_inner.copy()
+    trees |= walked.tree_column.astype(np.int64) << plain.tree_bits if plain.column_bits else 0
+    parts = {
+        "features": pack_bits(used, plain.id_bits),
+        "grids": _grid_bytes(grids, plain),
+        "trees": pack_bits(trees, plain.tree_bits + plain.column_bits),
+        "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 1),
+        "tests": tests.numbers,
+        "pairs": tests.table,
+        "leaves": leaves.numbers,
+        "table": leaves.table,
+        "factors": np.zeros(0, np.uint8) if factor is None else factor.astype(np.uint8),
+        "base": _base_bytes(base, base_bytes),
+    }
+    layout = replace(plain, n_pairs=tests.n_different, n_entries=leaves.n_different)
     data = np.concatenate(list(parts.values()))
     assert data.size == layout.sections["end"]
     return layout, data
 
 
-def _shortest(rows: NDArray[np.int64], bits: int) -> tuple[Bytes, tuple[int, Bytes]]:
-    """Return rows of numbers as they are, or as numbers of different rows and the table of these: the shorter."""
+class Shortest(NamedTuple):
+    """Rows of numbers as they are, or as numbers of rows of a table; `n_different` is 0 where there is no table."""
+
+    numbers: Bytes
+    n_different: int
+    table: Bytes
+
+
+def _shortest(rows: NDArray[np.int64], bits: int) -> Shortest:
     plain = pack_bits(rows.ravel(), bits)
     different, number = np.unique(rows, axis=0, return_inverse=True)
     table = pack_bits(different.ravel(), bits)
     numbers = pack_bits(number.ravel(), bits_for(len(different)))
     if numbers.size + table.size < plain.size:
-        return numbers, (len(different), table)
-    return plain, (0, np.zeros(0, np.uint8))
+        return Shortest(numbers, len(different), table)
+    return Shortest(plain, 0, np.zeros(0, np.uint8))
 
 
 def _base_bytes(base: NDArray[np.int64], n_bytes: int) -> Bytes:
@@ -283,21 +286,21 @@ def offset_bias(n_bytes: int) -> int:
     return 1 << min(8 * n_bytes - 1, 30)
 
 
-def _grid_bytes(grids: list[Grid], count_bits: int, shape: dict[str, int]) -> Bytes:
+def _grid_bytes(grids: list[Grid], layout: Layout) -> Bytes:
     """Ranks: how many thresholds each feature has, then all of them. Steps: shift, offset, scale of each feature."""
     if not grids:
         return np.zeros(0, np.uint8)
     if isinstance(grids[0], Ranks):
         counts = np.array([grid.n_codes - 1 for grid in grids], np.int64)
         keys = np.concatenate([grid.keys for grid in grids if isinstance(grid, Ranks)])
-        return np.concatenate([pack_bits(counts, count_bits), keys.astype("<u4").view(np.uint8)])
+        return np.concatenate([pack_bits(counts, layout.count_bits), keys.astype("<u4").view(np.uint8)])
     raw = bytearray()
     for grid in grids:
         assert isinstance(grid, Steps)
-        raw += grid.fine_shift.to_bytes(1, "little")[: shape["shift_bytes"]]
-        n_bytes = shape["offset_bytes"]
+        raw += grid.fine_shift.to_bytes(1, "little")[: layout.shift_bytes]
+        n_bytes = layout.offset_bytes
         raw += (grid.offset + offset_bias(n_bytes)).to_bytes(n_bytes, "little") if n_bytes else b""
-        raw += grid.scale.to_bytes(2, "little")[: shape["scale_bytes"]]
+        raw += grid.scale.to_bytes(2, "little")[: layout.scale_bytes]
     return np.frombuffer(bytes(raw), np.uint8)
 
 
@@ -360,8 +363,7 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
         if int(counts.sum()) != layout.n_thresholds:
             raise ValueError(f"the features have {counts.sum()} thresholds, not {layout.n_thresholds}")
         keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
-        bits = np.where(keys >> 31, keys & np.uint32(0x7FFFFFFF), ~keys).astype(np.uint32)
-        return [Ranks(part) for part in np.split(bits.view(np.float32), np.cumsum(counts)[:-1])]
+        return [Ranks(part) for part in np.split(from_ordered_keys(keys), np.cumsum(counts)[:-1])]
     grids: list[Grid] = []
     for k in range(layout.n_used):
         one = raw[k * layout.step_bytes : (k + 1) * layout.step_bytes].tobytes()

@@ -57,8 +57,8 @@ class Ranks:
         found = np.searchsorted(self.thresholds, x, side="left").astype(np.int64)
         return np.where(np.isnan(x), MISSING, found)
 
-    def threshold_codes(self, threshold: NDArray[np.float32], values: Values) -> Codes:  # noqa: ARG002
-        """Return the codes of thresholds: a value goes left if its code is at most that."""
+    def threshold_codes(self, threshold: NDArray[np.float32], values: Values) -> Codes:  # noqa: ARG002 - as of Steps
+        """Return the codes of thresholds: a value goes left if its code is at most that, whatever the values."""
         return np.searchsorted(self.thresholds, threshold, side="left").astype(np.int64)
 
     def bounds(self, code: Codes) -> NDArray[np.float32]:
@@ -301,4 +301,9 @@ def of_keys(keys: NDArray[np.int64]) -> NDArray[np.float32]:
     lowest, highest = (int(key) for key in ordered_keys(np.array([-np.inf, np.inf], np.float32)))
     kept = np.clip(keys, lowest, highest).astype(np.uint32)
     kept = np.where(kept == 0x7FFFFFFF, np.uint32(0x7FFFFFFE), kept)  # -0.0 is no other number than 0.0
-    return np.where(kept >> 31, kept & np.uint32(0x7FFFFFFF), ~kept).astype(np.uint32).view(np.float32)
+    return from_ordered_keys(kept)
+
+
+def from_ordered_keys(keys: NDArray[np.uint32]) -> NDArray[np.float32]:
+    """Return the floats that `ordered_keys` were made of."""
+    return np.where(keys >> 31, keys & np.uint32(0x7FFFFFFF), ~keys).astype(np.uint32).view(np.float32)
