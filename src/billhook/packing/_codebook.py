@@ -15,15 +15,17 @@ from billhook.forest import Forest
 from billhook.kernels import choose_entries, move_entries
 from billhook.packing._k_means import k_means, nearest
 from billhook.packing._leaves import Rounded, Units, find_units, limits
-from billhook.packing._rounding import best_of_scales, with_whole_base
+from billhook.packing._rounding import SHARES, best_of_scales, with_whole_base
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Vector = NDArray[np.float64]
 Rows = tuple[NDArray[Any], NDArray[Any], Vector, Loss]
 FREE_ROUNDS, WHOLE_ROUNDS = 6, 3
+QUICK_FREE_ROUNDS, QUICK_WHOLE_ROUNDS = 2, 1
 ENTRY_PASSES = 2
 # With the one a leaf has these are eight: as many numbers as fit a wide register or two.
 TRIED = 7
+QUICK_SHARES = (0.7, 0.4)
 L2 = 1.0
 ANYWHERE = np.zeros((0, 3))
 
@@ -48,6 +50,7 @@ def round_to_codebook_with_rows(
     n_entries: int,
     *,
     by_class: bool,
+    is_quick: bool = False,
 ) -> Rounded:
     """Return leaf values of few different vectors of whole numbers, chosen for these rows of codes.
 
@@ -60,7 +63,7 @@ def round_to_codebook_with_rows(
     of_leaf: Vector = np.concatenate([np.bincount(ids, weight, n) for ids, n in by_tree]) + np.float64(L2)
     start = k_means(problem.value, of_leaf, n_entries)
     free = Sharing.of(coded, rows, start.copy())
-    for _ in range(FREE_ROUNDS):
+    for _ in range(QUICK_FREE_ROUNDS if is_quick else FREE_ROUNDS):
         free.choose()
         free.move(ANYWHERE)
 
@@ -70,14 +73,15 @@ def round_to_codebook_with_rows(
         whole.move(grid_of(units, bits))
         return whole.objective(), (whole, units)
 
-    learned, units = best_of_scales(units_of(free.entries, coded, bits, by_class=by_class), attempt)
+    units = units_of(free.entries, coded, bits, by_class=by_class)
+    learned, units = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
     # What k-means alone comes to: nothing worse is returned.
     plain_units = units_of(start, coded, bits, by_class=by_class)
     plain = Sharing.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
     plain.settle(nearest(problem.value, plain.entries).number)
     if plain.objective() < learned.objective():
         learned, units = plain, plain_units
-    for _ in range(WHOLE_ROUNDS):
+    for _ in range(QUICK_WHOLE_ROUNDS if is_quick else WHOLE_ROUNDS):
         learned.choose()
         learned.move(grid_of(units, bits))
     return in_units(learned.entries[learned.chosen], units)

@@ -1,5 +1,6 @@
 """A forest on codes: the features in use, and how values and thresholds become whole numbers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -31,7 +32,17 @@ def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: NDAr
     used, of_feature = splits_by_feature(forest)
     thresholds = [np.unique(forest.threshold[nodes]) for nodes in of_feature]
     columns = [None] * used.size if rows is None else [rows[:, feature] for feature in used]
-    n_splits = int((forest.feature >= 0).sum())
+    return coding_of_thresholds(used, thresholds, threshold_bits, int((forest.feature >= 0).sum()), columns)
+
+
+def coding_of_thresholds(
+    used: NDArray[np.int64],
+    thresholds: list[NDArray[np.float32]],
+    threshold_bits: int | Literal["exact"],
+    n_splits: int,
+    columns: Sequence[NDArray[np.float32] | None],
+) -> Coding:
+    """Return how these features are coded, of each its thresholds and the values of some rows, if there are any."""
     exact = exact_steps(thresholds, n_splits)
     if threshold_bits == "exact" and exact is None:
         most = max((threshold.size for threshold in thresholds), default=0)

@@ -173,46 +173,19 @@ def encode(
     `factor` is what the values of each column are multiples of, if not of 1.
     """
     order = level_order(walked)
+    plain = layout_without_tables(
+        walked, used.size, grids, n_features, leaf_bits, factor, missing_values=missing_values
+    )
+    base = _base(walked, leaf_bits, factor)
     feature = walked.feature[order.inner].astype(np.int64)
     code = walked.threshold[order.inner].astype(np.int64)
     left = walked.missing_left[order.inner]
-    steps = [grid for grid in grids if isinstance(grid, Steps)]
-    is_ranks = len(steps) < len(grids)
-    bias = 1 << (leaf_bits - 1)
-    base = walked.base.astype(np.int64) - bias * n_trees_of_columns(walked) * (1 if factor is None else factor)
-    base_bytes = (
-        0 if (base == base[0]).all() else next(n for n in (1, 2, 4) if (np.abs(base) < 1 << (8 * n - 1)).all())
-    )
-    plain = Layout(
-        n_trees=walked.n_trees,
-        n_inner=order.inner.size,
-        n_leaves=order.leaf.size,
-        n_used=used.size,
-        n_features=n_features,
-        n_columns=walked.base.size,
-        n_values=walked.value.shape[1],
-        grid="ranks" if is_ranks else "steps",
-        code_bits=bits_for(int(code.max(initial=0)) + 1) if is_ranks else max((g.bits for g in steps), default=0),
-        count_bits=bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0,
-        **_step_shape(steps),
-        missing="none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split",
-        tree_bits=bits_for(int(order.n_inner.max()) + 1),
-        leaf_bits=leaf_bits,
-        factor_bits=0 if factor is None else FACTOR_BITS,
-        n_pairs=0,
-        n_entries=0,
-        n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
-        base_bytes=base_bytes,
-        base=0 if base_bytes else int(base[0]),
-    )
-    test = code | feature << plain.code_bits
-    if plain.missing == "split":
-        test |= left.astype(np.int64) << (plain.feature_bits + plain.code_bits)
+    test = _tests(plain, feature, code, left)
     values = walked.value[order.leaf].astype(np.int64)
     if factor is not None:
         values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, plain.n_values)
     tests = _shortest(test[:, None], plain.test_bits)
-    leaves = _shortest(values + bias, leaf_bits)
+    leaves = _shortest(values + plain.bias, leaf_bits)
     trees = order.n_inner.copy()
     trees |= walked.tree_column.astype(np.int64) << plain.tree_bits if plain.column_bits else 0
     parts = {
@@ -225,12 +198,86 @@ def encode(
         "leaves": leaves.numbers,
         "table": leaves.table,
         "factors": np.zeros(0, np.uint8) if factor is None else factor.astype(np.uint8),
-        "base": _base_bytes(base, base_bytes),
+        "base": _base_bytes(base, plain.base_bytes),
     }
     layout = replace(plain, n_pairs=tests.n_different, n_entries=leaves.n_different)
     data = np.concatenate(list(parts.values()))
     assert data.size == layout.sections["end"]
     return layout, data
+
+
+def layout_without_tables(
+    walked: Forest,
+    n_used: int,
+    grids: list[Grid],
+    n_features: int,
+    leaf_bits: int,
+    factor: NDArray[np.int64] | None,
+    *,
+    missing_values: bool = True,
+) -> Layout:
+    """Return the layout of a forest as `encode` takes it, without tables of pairs and of leaves."""
+    is_split = walked.feature >= 0
+    left = walked.missing_left[is_split]
+    steps = [grid for grid in grids if isinstance(grid, Steps)]
+    is_ranks = len(steps) < len(grids)
+    base = _base(walked, leaf_bits, factor)
+    base_bytes = (
+        0 if (base == base[0]).all() else next(n for n in (1, 2, 4) if (np.abs(base) < 1 << (8 * n - 1)).all())
+    )
+    highest = int(walked.threshold[is_split].max(initial=0.0))
+    return Layout(
+        n_trees=walked.n_trees,
+        n_inner=left.size,
+        n_leaves=left.size + walked.n_trees,
+        n_used=n_used,
+        n_features=n_features,
+        n_columns=walked.base.size,
+        n_values=walked.value.shape[1],
+        grid="ranks" if is_ranks else "steps",
+        code_bits=bits_for(highest + 1) if is_ranks else max((g.bits for g in steps), default=0),
+        count_bits=bits_for(max(grid.n_codes for grid in grids)) if is_ranks else 0,
+        **_step_shape(steps),
+        missing="none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split",
+        tree_bits=bits_for(int(np.diff(walked.offset).max()) // 2 + 1),
+        leaf_bits=leaf_bits,
+        factor_bits=0 if factor is None else FACTOR_BITS,
+        n_pairs=0,
+        n_entries=0,
+        n_thresholds=sum(grid.n_codes - 1 for grid in grids) if is_ranks else 0,
+        base_bytes=base_bytes,
+        base=0 if base_bytes else int(base[0]),
+    )
+
+
+def _base(walked: Forest, leaf_bits: int, factor: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return what scores begin with, since the numbers of leaves are written from 0 up."""
+    times = 1 if factor is None else factor
+    return np.asarray(walked.base.astype(np.int64) - (n_trees_of_columns(walked) * times << (leaf_bits - 1)))
+
+
+def _tests(
+    plain: Layout, feature: NDArray[np.int64], code: NDArray[np.int64], left: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return what each split asks, as one number."""
+    test = code | feature << plain.code_bits
+    if plain.missing == "split":
+        test |= left.astype(np.int64) << (plain.feature_bits + plain.code_bits)
+    return test
+
+
+def with_table_of_pairs(plain: Layout, walked: Forest) -> Layout:
+    """Return the layout with a table of pairs, if that is shorter, of a forest as `encode` takes it."""
+    splits = np.flatnonzero(walked.feature >= 0)
+    code = walked.threshold[splits].astype(np.int64)
+    test = _tests(plain, walked.feature[splits].astype(np.int64), code, walked.missing_left[splits])
+    n_pairs = np.unique(test).size
+    return replace(plain, n_pairs=n_pairs) if _is_table_shorter(test.size, n_pairs, plain.test_bits) else plain
+
+
+def _is_table_shorter(n_rows: int, n_different: int, row_bits: int) -> bool:
+    with_table = -(-n_rows * bits_for(n_different) // 8) - (-n_different * row_bits // 8)
+    return with_table < -(-n_rows * row_bits // 8)
 
 
 class Shortest(NamedTuple):
@@ -242,13 +289,11 @@ class Shortest(NamedTuple):
 
 
 def _shortest(rows: NDArray[np.int64], bits: int) -> Shortest:
-    plain = pack_bits(rows.ravel(), bits)
     different, number = np.unique(rows, axis=0, return_inverse=True)
+    if not _is_table_shorter(len(rows), len(different), rows.shape[1] * bits):
+        return Shortest(pack_bits(rows.ravel(), bits), 0, np.zeros(0, np.uint8))
     table = pack_bits(different.ravel(), bits)
-    numbers = pack_bits(number.ravel(), bits_for(len(different)))
-    if numbers.size + table.size < plain.size:
-        return Shortest(numbers, len(different), table)
-    return Shortest(plain, 0, np.zeros(0, np.uint8))
+    return Shortest(pack_bits(number.ravel(), bits_for(len(different))), len(different), table)
 
 
 def _base_bytes(base: NDArray[np.int64], n_bytes: int) -> Bytes:

@@ -8,7 +8,7 @@ from billhook.forest import Forest, as_int, as_rows, as_targets, as_weights
 from billhook.interop import as_forest
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._coding import Coding, coding_of, with_codes, without_unused
-from billhook.packing._encode import encode
+from billhook.packing._encode import encode, layout_without_tables, with_table_of_pairs
 from billhook.packing._leaves import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._plain import centred, plain_sum, without_idle_splits
@@ -78,8 +78,73 @@ def pack(
     if not missing_values:
         plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
     coding = coding_of(plain, options.threshold_bits, learned_from.X)
-    coded = centred(with_codes(plain, coding), by_class=options.by_class)
-    rounded = _rounded(forest, coded, coding, options, learned_from)
+    if learned_from.X is not None and learned_from.target is not None:
+        codes = codes_of(learned_from.X, coding.used, coding.grids, missing_values=missing_values)
+        learned_from = learned_from._replace(X=codes)
+    return _packed(forest, with_codes(plain, coding), coding, options, learned_from)
+
+
+def pack_on_codes(
+    forest: Forest,
+    coding: Coding,
+    *,
+    leaf_bits: int,
+    codebook: int | None = None,
+    scales: Literal["one", "class"] = "one",
+    codes: NDArray[np.float32] | None = None,
+    y: ArrayLike | None = None,
+    loss: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    missing_values: bool = True,
+    is_quick: bool = False,
+) -> Packed:
+    """Return a forest that was grown on codes, those of `coding` for all features, in as few bytes as it takes.
+
+    `codes` are rows of codes to round leaves with, as X for `pack`; other parameters as there. A codebook is
+    looked for in about a fourth of the time if it `is_quick`.
+    """
+    plain = plain_sum(forest)
+    options = _options(plain, "exact", leaf_bits, codebook, scales, missing_values)._replace(is_quick=is_quick)
+    learned_from = _rows(forest, codes, y, loss, sample_weight, missing_values)
+    coded, coding = without_unused(plain, coding)
+    if learned_from.X is not None:
+        learned_from = learned_from._replace(X=np.ascontiguousarray(learned_from.X[:, coding.used]))
+    return _packed(forest, coded, coding, options, learned_from)
+
+
+def size_on_codes(
+    forest: Forest,
+    coding: Coding,
+    *,
+    leaf_bits: int,
+    codebook: int | None = None,
+    scales: Literal["one", "class"] = "one",
+    missing_values: bool = True,
+) -> int:
+    """Return how many bytes `pack_on_codes` makes of a forest at most.
+
+    They are fewer where leaves turn out alike when they are rounded.
+    """
+    plain = plain_sum(forest)
+    plain = replace(plain, base=np.zeros_like(plain.base))
+    coded, coding = without_unused(plain, coding)
+    factor = np.ones(plain.base.size, np.int64) if scales == "class" and plain.base.size > 1 else None
+    layout = layout_without_tables(
+        coded, coding.used.size, coding.grids, forest.n_features, leaf_bits, factor, missing_values=missing_values
+    )
+    layout = with_table_of_pairs(layout, coded)
+    n_entries = 0 if codebook is None or codebook >= layout.n_leaves else codebook
+    # Scores of classes hardly begin with more than this.
+    base_bytes = 0 if layout.n_columns == 1 else 2 if factor is None else 4
+    layout = replace(layout, n_entries=n_entries, base_bytes=base_bytes)
+    return layout.sections["end"]
+
+
+def _packed(forest: Forest, coded: Forest, coding: Coding, options: "Options", rows: "Rows") -> Packed:
+    """Return the plain sum of a forest, on the codes of its features in use, as bytes; rows are of these codes."""
+    leaf_bits, missing_values = options.leaf_bits, options.missing_values
+    coded = centred(coded, by_class=options.by_class)
+    rounded = _rounded(forest, coded, options, rows)
     base = np.zeros(1)
     if forest.classes is not None:
         base = with_whole_base(coded, rounded.units).base / rounded.units.scale
@@ -114,10 +179,11 @@ class Options(NamedTuple):
     codebook: int | None
     by_class: bool
     missing_values: bool
+    is_quick: bool = False
 
 
 class Rows(NamedTuple):
-    """Rows to choose thresholds by and, if they have targets, to round leaves with."""
+    """Rows to choose thresholds by and, if they have targets, to round leaves with: then they become codes."""
 
     X: NDArray[np.float32] | None
     target: NDArray[Any] | None
@@ -168,7 +234,7 @@ def _rows(forest: Forest, X: Any, y: Any, loss: str | None, sample_weight: Any, 
     return Rows(rows, target, weight, _loss(loss, forest))
 
 
-def _rounded(forest: Forest, coded: Forest, coding: Coding, options: Options, rows: Rows) -> Rounded:
+def _rounded(forest: Forest, coded: Forest, options: Options, rows: Rows) -> Rounded:
     """Return the values of the leaves as whole numbers."""
     bits, codebook, by_class = options.leaf_bits, options.codebook, options.by_class
     units = find_units(largest_by_column(coded), bits, coded.n_trees, by_class=by_class)
@@ -177,12 +243,11 @@ def _rounded(forest: Forest, coded: Forest, coding: Coding, options: Options, ro
             return round_values(coded, bits, units)
         return round_to_codebook(coded, bits, codebook, by_class=by_class)
     is_classes = forest.classes is not None
-    codes = codes_of(rows.X, coding.used, coding.grids, missing_values=options.missing_values)
     expected = kernel_targets(rows.target, rows.loss, is_classes=is_classes, n_columns=coded.base.size)
-    given = (coded, codes, expected, rows.weight, rows.loss, bits)
+    given = (coded, rows.X, expected, rows.weight, rows.loss, bits)
     if codebook is None:
         return round_with_rows(*given, units, is_base_whole=is_classes)
-    return round_to_codebook_with_rows(*given, codebook, by_class=by_class)
+    return round_to_codebook_with_rows(*given, codebook, by_class=by_class, is_quick=options.is_quick)
 
 
 def with_whole_values(forest: Forest, rounded: Rounded, base: NDArray[np.float64]) -> Forest:

@@ -55,11 +55,13 @@ def round_with_rows(
     return best_of_scales(units, attempt)
 
 
-def best_of_scales(units: Units, attempt: Callable[[Units], tuple[float, Result]]) -> Result:
+def best_of_scales(
+    units: Units, attempt: Callable[[Units], tuple[float, Result]], shares: tuple[float, ...] = SHARES
+) -> Result:
     """Return the result with the lowest objective, of all shares of the scale."""
     # All of them: where most values are rounded to nothing, the objective rises before it falls.
     lowest, best = attempt(units)
-    for share in SHARES:
+    for share in shares:
         objective, result = attempt(units._replace(scale=units.scale * share))
         if objective < lowest:
             lowest, best = objective, result

@@ -1,0 +1,1 @@
+"""The main job: the most accurate model that fits a number of bytes."""

@@ -1,0 +1,202 @@
+"""Where trials are made: the rows, cut into codes and parted, and the ensembles grown on them."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.budget._grow import grow
+from billhook.budget._recipe import Recipe, Trial
+from billhook.budget._rows import Rows, Split, all_rows, split
+from billhook.budget._scoring import Score
+from billhook.budget._shrink import Learned, TooSmallError, shrink
+from billhook.forest import Forest
+from billhook.packing import Coding, Cuts, Packed, cut
+
+ALL = -1
+KEPT_CUTS, KEPT_FORESTS = 6, 8
+# What a split takes at least, beside its leaf: its place in the tree, and its test.
+LEAST_SPLIT_BITS = 8.0
+TESTS_PER_BIN = 4
+
+
+class Step(NamedTuple):
+    """What came of a step of the way to a model: how many bytes, if it is packed, and how good it is."""
+
+    name: str
+    nbytes: int | None
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a trial on one split of the rows; no packed model if nothing fits the budget."""
+
+    trial: Trial
+    split: int
+    score: float
+    packed: Packed | None
+    seconds: float
+
+
+class Job(NamedTuple):
+    """Trials with one recipe on one split: what is grown once serves all of them."""
+
+    recipe: Recipe
+    split: int
+    is_quick: bool
+    trials: tuple[Trial, ...]
+
+
+@dataclass(eq=False)
+class Bench:
+    """The rows, and what is made of them more than once.
+
+    Attributes
+    ----------
+    rows : Rows
+    score : function
+    seed : int
+    most_rows : int
+        How many rows quick trials learn from.
+    n_jobs : int
+        Threads of one trial.
+    given : function, optional
+        Returns the caller's own ensemble, fitted on the rows of these numbers, if that is to be shrunk.
+    """
+
+    rows: Rows
+    score: Score
+    seed: int = 0
+    most_rows: int = 30_000
+    n_jobs: int = 1
+    given: Callable[[NDArray[np.int64]], Forest] | None = None
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cuts: OrderedDict[Any, Any] = OrderedDict()
+        self._grown: OrderedDict[Any, Any] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {"_lock", "_cuts", "_grown"}
+        return {name: value for name, value in self.__dict__.items() if name not in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def run(self, job: Job) -> list[Outcome]:
+        """Return what comes of the trials of a job."""
+        found = []
+        parted = self.split(job.split, is_quick=job.is_quick)
+        most = max(job.trials, key=lambda trial: self.n_leaves(trial))
+        for trial in job.trials:
+            start = time.perf_counter()
+            try:
+                packed = self.build(trial, parted, n_leaves=self.n_leaves(most), is_quick=job.is_quick)
+            except TooSmallError:
+                packed = None
+            score = -np.inf if packed is None else self.judge(packed, parted)
+            found.append(Outcome(trial, job.split, score, packed, time.perf_counter() - start))
+        return found
+
+    def build(
+        self,
+        trial: Trial,
+        parted: Split,
+        *,
+        n_leaves: int | None = None,
+        is_quick: bool = False,
+        told: Callable[[str, Any], None] | None = None,
+    ) -> Packed:
+        """Return the model of a trial, learned from the training rows of a split."""
+        n_leaves = self.n_leaves(trial) if n_leaves is None else n_leaves
+        forest, coding, codes = self.grown(trial.recipe, parted, n_leaves, is_quick=is_quick)
+        rows = self.rows
+        loss = "mse" if rows.classes is None else "cross_entropy"
+        labels, weight = rows.labels[parted.train], rows.weight[parted.train]
+        learned = Learned(codes[parted.train], labels, weight, rows.has_missing, loss, is_quick)
+        return shrink(forest, coding, trial.shrinking, trial.budget, learned, told)
+
+    def judge(self, packed: Packed, parted: Split) -> float:
+        """Return how good a model is on the rows held out."""
+        held = parted.held_out
+        return self.score(packed, self.rows.X[held], self.rows.labels[held], self.rows.weight[held])
+
+    def split(self, number: int, *, is_quick: bool = False) -> Split:
+        """Return the rows parted for the `number`-th time; few to learn from, if it is to be quick."""
+        if number == ALL:
+            return all_rows(self.rows)
+        parted = split(self.rows, number, self.seed)
+        if is_quick and parted.train.size > self.most_rows:
+            some = np.random.default_rng([self.seed, number, 1]).permutation(parted.train.size)[: self.most_rows]
+            if self.rows.classes is not None:  # one row of every class, at least
+                some = np.union1d(some, np.unique(self.rows.y[parted.train], return_index=True)[1])
+            parted = replace(parted, train=parted.train[np.sort(some)])
+        return parted
+
+    def cuts(self, bits: int, bins: int) -> Cuts:
+        """Return the rows cut into codes."""
+        return self._kept(self._cuts, KEPT_CUTS, (bits, bins), lambda: cut(self.rows.X, bits, bins, 500))
+
+    def canonical(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with the bits and bins that it comes to: whole numbers need no more than there are."""
+        if recipe.family == "given":
+            return recipe
+        cuts = self.cuts(recipe.bits, recipe.bins)
+        bins = max(after.size for after in cuts.after) + 1
+        return replace(recipe, bins=min(recipe.bins, max(bins, 2)), bits=max(grid.bits for grid in cuts.coding.grids))
+
+    def grown(
+        self, recipe: Recipe, parted: Split, n_leaves: int, *, is_quick: bool
+    ) -> tuple[Forest, Coding, NDArray[np.float32]]:
+        """Return an ensemble of at least so many leaves on codes, and the codes."""
+        cuts = self.cuts(recipe.bits, recipe.bins)
+        key = (recipe, parted.number, is_quick)
+        known = self._grown.get(key)
+        if known is not None and known.n_leaves < n_leaves and recipe.family == "boosted":
+            with self._lock:
+                self._grown.pop(key, None)
+        forest = self._kept(
+            self._grown,
+            KEPT_FORESTS,
+            key,
+            lambda: grow(recipe, self.rows, cuts, parted, n_leaves, self.seed, self.n_jobs),
+        )
+        return forest, cuts.coding, cuts.codes
+
+    def n_leaves(self, trial: Trial) -> int:
+        """Return about how many leaves fit a budget, and so many times over; rather too many."""
+        how, rows = trial.shrinking, self.rows
+        n_tests = TESTS_PER_BIN * trial.recipe.bins
+        test = min(np.log2(n_tests), trial.recipe.bits + np.log2(rows.X.shape[1]))
+        leaf = how.leaf_bits * rows.n_values
+        if how.codebook is not None:
+            leaf = min(leaf, int(np.log2(how.codebook)))
+        bits = max(LEAST_SPLIT_BITS, 2.0 + test + leaf)
+        return int(8 * trial.budget * how.over / bits) + trial.recipe.leaves
+
+    def _kept(self, kept: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+        made = make()
+        with self._lock:
+            kept[key] = made
+            while len(kept) > most:
+                kept.popitem(last=False)
+        return made
+
+
+def jobs_of(trials: Sequence[Trial], split_number: int, *, is_quick: bool) -> list[Job]:
+    """Return the jobs of trials on a split: one for each recipe."""
+    by_recipe: dict[Recipe, list[Trial]] = {}
+    for trial in trials:
+        by_recipe.setdefault(trial.recipe, []).append(trial)
+    return [Job(recipe, split_number, is_quick, tuple(some)) for recipe, some in by_recipe.items()]

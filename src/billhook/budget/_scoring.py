@@ -1,0 +1,83 @@
+"""How good a model is on rows it has not seen."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook.budget._rows import Rows
+from billhook.packing import Packed
+
+Score = Callable[[Packed, NDArray[np.float32], NDArray[Any], NDArray[np.float64]], float]
+
+
+class AsEstimator:
+    """A packed model as scikit-learn's scorers take it."""
+
+    def __init__(self, packed: Packed) -> None:
+        self.packed = packed
+        self._estimator_type = "regressor" if packed.classes is None else "classifier"
+        if packed.classes is not None:
+            self.classes_ = packed.classes
+
+    def fit(self, *_: Any) -> "AsEstimator":
+        """Nothing is left to learn."""
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return labels or numbers."""
+        return self.packed.predict(X)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return probabilities of the classes."""
+        return self.packed.predict_proba(X)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return scores."""
+        return self.packed.decision_function(X)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        tags = BaseEstimator().__sklearn_tags__()
+        tags.estimator_type = self._estimator_type
+        return tags
+
+
+def score_of(scoring: Any, rows: Rows) -> Score:
+    """Return the score of this name, or of a scorer of scikit-learn; by default accuracy, or R2 for numbers."""
+    if scoring is None:
+        return _accuracy if rows.classes is not None else _r2
+    if scoring == "accuracy" and rows.classes is not None:
+        return _accuracy
+    from sklearn.metrics import check_scoring
+
+    scorer = check_scoring(AsEstimator, scoring) if callable(scoring) else _named(scoring)
+
+    def score(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
+        model = AsEstimator(packed)
+        if (weight == weight[0]).all():
+            return float(scorer(model, X, labels))
+        return float(scorer(model, X, labels, sample_weight=weight))
+
+    return score
+
+
+def _named(scoring: str) -> Any:
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    from billhook.forest import look_up
+
+    look_up(scoring, dict.fromkeys(get_scorer_names()), "there is no scoring")
+    return get_scorer(scoring)
+
+
+def _accuracy(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
+    return float(np.average(packed.predict(X) == labels, weights=weight))
+
+
+def _r2(packed: Packed, X: NDArray[np.float32], targets: NDArray[Any], weight: NDArray[np.float64]) -> float:
+    error = np.average((packed.predict(X) - targets) ** 2, weights=weight)
+    spread = np.average((targets - np.average(targets, weights=weight)) ** 2, weights=weight)
+    return float(1.0 - error / spread) if spread > 0.0 else 0.0

@@ -1,0 +1,304 @@
+"""The search: many trials on one part of the rows, the best of them on several others, the winner on all."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from billhook.budget._bench import ALL, Bench, Job, Outcome, jobs_of
+from billhook.budget._recipe import Recipe, Shrinking, Trial, is_sensible, neighbours
+from billhook.packing import Packed
+
+# Rows held out in all that trials are compared by, if so many splits are not too many.
+ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
+FIRST_FINAL = 100
+# How many trials are left after each of the last splits.
+FINALISTS = (8, 5, 3, 3, 2)
+# Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
+EXPLORE_UNTIL, COMPARE_UNTIL = 0.62, 0.9
+LEAST_BATCH = 8
+
+
+class Workers(Protocol):
+    """Where jobs are run: this machine, or a cluster."""
+
+    def map(self, bench: Bench, jobs: Iterable[Job]) -> Iterator[list[Outcome]]:
+        """Yield what comes of each job, as they end."""
+
+
+@dataclass
+class Threads:
+    """Workers that are threads of this process."""
+
+    n_threads: int
+
+    def map(self, bench: Bench, jobs: Iterable[Job]) -> Iterator[list[Outcome]]:
+        """Yield what comes of each job, as they end; a job that has begun is not stopped."""
+        waiting = iter(jobs)
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            running: set[Future[list[Outcome]]] = set()
+            try:
+                while True:
+                    for job in waiting:
+                        running.add(pool.submit(bench.run, job))
+                        if len(running) >= self.n_threads:
+                            break
+                    if not running:
+                        return
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield future.result()
+            finally:
+                for future in running:
+                    future.cancel()
+
+
+@dataclass
+class Clock:
+    """How much of the time is gone; without a limit, none ever."""
+
+    limit: float | None
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.start
+
+    def is_past(self, share: float) -> bool:
+        """Whether this share of the time is gone."""
+        return self.limit is not None and self.seconds > share * self.limit
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A way to a model, and how good its models were on rows they had not seen."""
+
+    trial: Trial
+    nbytes: int
+    scores: tuple[float, ...]
+    packed: Packed
+    is_final: bool
+
+    @property
+    def score(self) -> float:
+        """The mean over the splits."""
+        return float(np.mean(self.scores))
+
+
+@dataclass
+class Search:
+    """A search for the best models of at most some numbers of bytes, ascending; the last counts most.
+
+    Attributes
+    ----------
+    bench : Bench
+    budgets : tuple of int
+    workers : Workers
+    clock : Clock
+    n_trials : int, optional
+        How many trials; then the clock does not count.
+    progress : function, optional
+        Called after each job with the search.
+    """
+
+    bench: Bench
+    budgets: tuple[int, ...]
+    workers: Workers
+    clock: Clock
+    n_trials: int | None = None
+    share_of_last: float = 0.7
+    progress: Callable[["Search"], None] = lambda _search: None
+    families: tuple[str, ...] = ("boosted", "random_forest")
+
+    def __post_init__(self) -> None:
+        held_out = max(1, self.bench.split(0).held_out.size)
+        self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
+        self.outcomes: dict[Trial, dict[int, Outcome]] = {}
+        self.random = np.random.default_rng(self.bench.seed)
+        self.stage = "trying"
+        self.n_done = 0
+        self.is_stopped = False
+
+    # What is known
+
+    def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
+        """Return the trials that were tried on all splits, the best first; of those that fit a budget."""
+        splits = self._final_splits if final else range(self.n_splits)
+        found = []
+        for trial, by_split in self.outcomes.items():
+            some = [by_split[number] for number in splits if number in by_split]
+            last = some[-1].packed if some else None
+            if len(some) < len(splits) or last is None or any(one.packed is None for one in some):
+                continue
+            nbytes = max(one.packed.nbytes for one in some if one.packed is not None)
+            if budget is None or nbytes <= budget:
+                found.append(Candidate(trial, nbytes, tuple(one.score for one in some), last, final))
+        return sorted(found, key=lambda one: (-one.score, one.nbytes))
+
+    def best(self, budget: int) -> Candidate | None:
+        """Return the best of those that were compared last, or else of all."""
+        found = self.candidates(budget, final=True) or self.candidates(budget)
+        return found[0] if found else None
+
+    # What is done
+
+    def run(self) -> None:
+        """Try, then compare the best on other rows; stop early at the end of the time, or if interrupted."""
+        self._final_splits: list[int] = []
+        try:
+            self._explore()
+            self.stage = "comparing"
+            self._compare()
+        except KeyboardInterrupt:
+            self.is_stopped = True
+            if not self.candidates():
+                raise
+        self.stage = "learning from all rows"
+
+    def final(self, budget: int) -> Packed:
+        """Return the best model that fits a budget, learned from all rows."""
+        best = self.best(budget)
+        assert best is not None
+        return self.bench.build(best.trial, self.bench.split(ALL))
+
+    def _explore(self) -> None:
+        starts = self._starts()
+        self._try(starts[:1])
+        self._try(starts[1:], is_stopping=True)
+        turn = 0
+        while not self._is_enough():
+            last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
+            budget = self.budgets[-1] if last_counts else self.budgets[turn % (len(self.budgets) - 1)]
+            turn += not last_counts
+            batch = self._next(budget)
+            if not batch:
+                return
+            self._try(batch, is_stopping=True)
+
+    def _is_enough(self) -> bool:
+        if self.n_trials is not None:
+            return self.n_done >= self.n_trials
+        return self.clock.is_past(EXPLORE_UNTIL)
+
+    def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:
+        """Try on all splits, what does badly on the first not on the others."""
+        for number in range(self.n_splits):
+            if number:
+                trials = self._promising(trials, number)
+            self._run(trials, number, is_quick=True, is_enough=self._is_enough if is_stopping else lambda: False)
+
+    def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
+        """Return the trials that may still come to be among the best."""
+        kept = []
+        for budget in self.budgets:
+            best = self.candidates(budget)
+            found = [trial for trial in trials if trial.budget == budget and 0 in self.outcomes.get(trial, {})]
+            if not best or not found:
+                kept += found
+                continue
+            reference = np.mean(best[0].scores[:n_tried])
+            spread = self._spread(best[0])
+            kept += [
+                trial
+                for trial in found
+                if np.mean([self.outcomes[trial][k].score for k in range(n_tried)]) > reference - spread
+            ]
+        return kept
+
+    def _spread(self, best: Candidate) -> float:
+        """Return by how much scores may differ by chance between two good models."""
+        n_rows = self.bench.split(0).held_out.size
+        return float(np.sqrt(max(1.0 - best.score, 0.002) / n_rows))
+
+    def _run(self, trials: list[Trial], number: int, *, is_quick: bool, is_enough: Callable[[], bool]) -> None:
+        new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
+        jobs = jobs_of(new, number, is_quick=is_quick)
+
+        def until_enough() -> Iterator[Job]:
+            for job in jobs:
+                if is_enough():
+                    return
+                yield job
+
+        for outcomes in self.workers.map(self.bench, until_enough()):
+            for outcome in outcomes:
+                self.outcomes.setdefault(outcome.trial, {})[number] = outcome
+                self.n_done += number == 0
+            self.progress(self)
+
+    def _next(self, budget: int) -> list[Trial]:
+        """Return trials that differ little from the best ones."""
+        best = self.candidates(budget)
+        wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
+        found: list[Trial] = []
+        for candidate in best:
+            if len(found) >= LEAST_BATCH or not wanted:
+                break
+            here = replace(candidate.trial, budget=budget)
+            near = [trial for trial in self._canonical(neighbours(here)) if self._is_new(trial, found)]
+            if here not in self.outcomes and here not in found:
+                near.insert(0, here)
+            order = self.random.permutation(len(near))[: wanted.pop(0)]
+            found += [near[k] for k in order]
+        return found
+
+    def _is_new(self, trial: Trial, found: list[Trial]) -> bool:
+        return trial not in self.outcomes and trial not in found
+
+    def _canonical(self, trials: Iterable[Trial]) -> list[Trial]:
+        found = {replace(trial, recipe=self.bench.canonical(trial.recipe)): None for trial in trials}
+        return list(found)
+
+    def _compare(self) -> None:
+        for place, n_left in enumerate(FINALISTS):
+            if self.clock.is_past(COMPARE_UNTIL) and self.n_trials is None:
+                return
+            number = FIRST_FINAL + place
+            left: dict[Trial, None] = {}
+            for budget in self.budgets:
+                best = self.candidates(budget, final=place > 0)[:n_left]
+                left |= dict.fromkeys(candidate.trial for candidate in best)
+
+            def is_enough() -> bool:
+                return self.n_trials is None and self.clock.is_past(COMPARE_UNTIL)
+
+            self._run(list(left), number, is_quick=False, is_enough=is_enough)
+            if is_enough():
+                return
+            self._final_splits.append(number)
+
+    def _starts(self) -> list[Trial]:
+        found: list[Trial] = []
+        for budget in reversed(self.budgets):
+            ways = ways_for(self.bench, budget)
+            for recipe in recipes_for(self.families):
+                found += [Trial(budget, recipe, way) for way in ways]
+        return [trial for trial in self._canonical(found) if is_sensible(trial)]
+
+
+def recipes_for(families: tuple[str, ...]) -> list[Recipe]:
+    """Return recipes far apart from each other, the most promising first."""
+    found = []
+    if "boosted" in families:
+        settings = ((32, 0.4, 7, 64), (16, 0.4, 6, 32), (32, 0.3, 8, 256), (8, 0.3, 6, 32), (64, 0.3, 8, 128))
+        found += [Recipe("boosted", leaves, rate, bits, bins) for leaves, rate, bits, bins in settings]
+    if "random_forest" in families:
+        found.append(Recipe("random_forest", 64, 1.0, 7, 64))
+    return found
+
+
+def ways_for(bench: Bench, budget: int) -> list[Shrinking]:
+    """Return ways to make an ensemble fit, far apart from each other."""
+    n_values = bench.rows.n_values
+    if n_values == 1:
+        return [Shrinking(), Shrinking(2.0, 1.0), Shrinking(1.0, 10.0)]
+    # A codebook may take a fifth of the bytes.
+    most = max(8.0, 0.2 * budget / (n_values * 0.5))
+    book = int(min(256, 2 ** np.floor(np.log2(most))))
+    ways = [Shrinking(1.0, 1.0, 4, book, True), Shrinking(2.0, 1.0, 4, book, True)]
+    bits = 3 if n_values <= 10 else 2
+    return [*ways, Shrinking(2.0, 1.0, bits), Shrinking(1.0, None, bits + 1)]

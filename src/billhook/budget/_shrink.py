@@ -1,0 +1,108 @@
+"""A grown ensemble made to fit."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.budget._recipe import Shrinking
+from billhook.forest import Forest
+from billhook.packing import Coding, Packed, pack_on_codes, size_on_codes
+from billhook.refinement import merge, refine
+
+PASSES = 5
+TRIES = 3
+# A model this much smaller than it may be is made anew, a bit larger.
+NEARLY_FULL = 0.97
+
+
+class Learned(NamedTuple):
+    """Rows as codes, to learn from."""
+
+    codes: NDArray[np.float32]
+    y: NDArray[Any]
+    weight: NDArray[np.float64]
+    missing_values: bool
+    loss: str
+    is_quick: bool = False
+
+
+class TooSmallError(ValueError):
+    """A budget that not even one split fits."""
+
+
+def shrink(
+    grown: Forest,
+    coding: Coding,
+    how: Shrinking,
+    budget: int,
+    rows: Learned,
+    told: Callable[[str, Any], None] | None = None,
+) -> Packed:
+    """Return the ensemble packed into at most `budget` bytes; `told` hears of every step."""
+    told = told or (lambda _name, _model: None)
+
+    def size(forest: Forest) -> int:
+        return size_on_codes(forest, coding, missing_values=rows.missing_values, **how.packing)
+
+    aim = budget
+    best: Packed | None = None
+    for _ in range(TRIES):
+        small = _fitting(grown, size, how, aim, rows, told)
+        told("made to fit", small)
+        packed = _packed(small, coding, how, rows)
+        if packed.nbytes <= budget and (best is None or packed.nbytes > best.nbytes):
+            best = packed
+            told("packed", packed)
+        if packed.nbytes > budget:
+            aim = int(aim * min(budget / packed.nbytes, 0.995)) - 1
+        elif packed.nbytes < NEARLY_FULL * budget and size(grown) > aim and aim < 2 * budget:
+            aim = int(aim * min(budget / packed.nbytes, 1.5))
+        else:
+            break
+    if best is None:
+        raise TooSmallError(f"no model of this kind takes at most {budget:,} bytes")
+    return best
+
+
+def _fitting(
+    grown: Forest,
+    size: Callable[[Forest], int],
+    how: Shrinking,
+    aim: int,
+    rows: Learned,
+    told: Callable[[str, Any], None],
+) -> Forest:
+    """Return the ensemble cut off or merged to a size."""
+    first = first_trees(grown, size, int(aim * how.over))
+    if first is None:
+        first = grown.select([0])
+        while size(first) > aim and first.n_leaves > 2:
+            first = first.truncate(max_leaves=max(2, first.n_leaves // 2))
+        if size(first) > aim:
+            raise TooSmallError(f"no model of this kind takes at most {aim:,} bytes")
+    told("grown", first)
+    if how.l2 is None:
+        return first
+    options: dict[str, Any] = {"loss": rows.loss, "l2": how.l2, "sample_weight": rows.weight}
+    if size(first) > aim:
+        return merge(first, rows.codes, rows.y, size=aim, accounting=size, **options)
+    return refine(first, rows.codes, rows.y, solver="bcd", epochs=PASSES, validation_fraction=None, **options)
+
+
+def _packed(small: Forest, coding: Coding, how: Shrinking, rows: Learned) -> Packed:
+    learned: dict[str, Any] = {}
+    if how.with_rows:
+        learned = {"codes": rows.codes, "y": rows.y, "sample_weight": rows.weight, "loss": rows.loss}
+    options = {"missing_values": rows.missing_values, "is_quick": rows.is_quick, **how.packing}
+    return pack_on_codes(small, coding, **options, **learned)
+
+
+def first_trees(grown: Forest, size: Callable[[Forest], int], most: int) -> Forest | None:
+    """Return as many of the first trees as take at most so many bytes; None if not one does."""
+    low, high = 0, grown.n_trees
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if size(grown.select(range(middle))) <= most else (low, middle - 1)
+    return grown.select(range(low)) if low else None

@@ -1,0 +1,67 @@
+"""Features cut into few codes before trees are grown on them: thresholds then lose nothing when they are packed."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.packing._coding import Coding, coding_of_thresholds
+from billhook.packing._grids import MISSING
+
+Column = NDArray[np.float32]
+# Cuts that steps are fitted to, and rows of which quantiles are taken.
+MOST_CUTS, MOST_ROWS = 255, 50_000
+
+
+class Cuts(NamedTuple):
+    """Rows as codes, NaN where a value is missing, how values become codes, and the codes after which to cut."""
+
+    codes: NDArray[np.float32]
+    coding: Coding
+    after: list[NDArray[np.int64]]
+
+    def bins(self) -> NDArray[np.float32]:
+        """Return for each value how many cuts lie below it."""
+        bins = np.empty_like(self.codes)
+        for k, after in enumerate(self.after):
+            bins[:, k] = np.searchsorted(after, self.codes[:, k], side="left")
+        bins[np.isnan(self.codes)] = np.nan
+        return bins
+
+
+def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
+    """Return rows as codes of so many bits, and at most `n_bins` - 1 codes of each feature to cut after.
+
+    `n_splits` is about how many splits will be packed: whether few long codes or many short ones take more.
+    """
+    X = X + np.float32(0.0)  # and not -0.0
+    some = X[:: -(-len(X) // MOST_ROWS)]
+    thresholds = [quantiles(column, min(MOST_CUTS, (1 << bits) - 2)) for column in some.T]
+    coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(some.T))
+    codes, after = np.empty(X.shape, np.float32), []
+    for k, grid in enumerate(coding.grids):
+        code = grid.codes(X[:, k])
+        codes[:, k] = np.where(code == MISSING, np.nan, code)
+        after.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
+    return Cuts(codes, coding, after)
+
+
+def quantiles(x: Column, n: int) -> Column:
+    """Return at most `n` values of a feature with about as many others between any two of them, without the highest.
+
+    A value that is there more often than that is not counted more often: it takes one bin, and the rest share the
+    others.
+    """
+    value, count = np.unique(x[np.isfinite(x)], return_counts=True)
+    if value.size <= n + 1:
+        return value[:-1] if value.size > 1 else value
+    most = count.max()
+    while True:
+        counted = np.minimum(count, most)
+        share = counted.sum() / (n + 1)
+        if most <= max(share, 1.0):
+            break
+        most = int(max(share, 1.0))
+    total = np.cumsum(counted)
+    at = np.searchsorted(total, np.arange(1, n + 1) * share, side="left")
+    return np.asarray(value[np.unique(np.minimum(at, value.size - 2))])
