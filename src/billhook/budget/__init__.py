@@ -1,0 +1,1 @@
+"""The main job: the best model under a budget."""
