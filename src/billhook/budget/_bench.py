@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._grow import grow
+from billhook.budget._trees import grow
 from billhook.budget._recipe import Recipe, Trial
 from billhook.budget._rows import Rows, Split, all_rows, split
 from billhook.budget._scoring import Score

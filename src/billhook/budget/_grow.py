@@ -1,88 +1,167 @@
-"""Ensembles grown on codes."""
+"""Boosted trees grown by XGBoost on the workers of a cluster."""
 
+import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._recipe import Recipe
-from billhook.budget._rows import Rows, Split
+from billhook.budget._client import ATTEMPTS, PAUSE, ClusterError, address_of, reach, settle, was_lost, workers_of
+from billhook.budget._parts import Parts, Rows
 from billhook.forest import Forest
 from billhook.interop import as_forest
-from billhook.packing import Cuts
 
-N_TREES = 64
+if TYPE_CHECKING:
+    from distributed import Client
 
-
-def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, seed: int, n_jobs: int) -> Forest:
-    """Return an ensemble of about so many leaves, grown on the bins of some rows; its thresholds are codes."""
-    bins = cuts.bins()[split.train]
-    y, weight = rows.y[split.train], rows.weight[split.train]
-    if recipe.family == "boosted":
-        n_rounds = max(1, -(-n_leaves // recipe.leaves))
-        forest = _boosted(recipe, rows, bins, y, weight, n_rounds, seed, n_jobs)
-    else:
-        forest = _averaged(recipe, rows, bins, y, weight, seed, n_jobs)
-    return on_codes(forest, cuts, rows)
+# Small trees of any shape, as for a budget; one tree a round for all classes.
+DEFAULTS = {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "max_leaves": 64, "verbosity": 0}
+FOR_NUMBERS = ("reg:", "count:")
 
 
-def on_codes(forest: Forest, cuts: Cuts, rows: Rows) -> Forest:
-    """Return a forest that was grown on bins with codes for thresholds."""
-    threshold = np.zeros_like(forest.threshold)
-    for k, after in enumerate(cuts.after):
-        at = forest.feature == k
-        threshold[at] = after[np.floor(forest.threshold[at]).astype(np.int64)]
-    return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
+class Summary(NamedTuple):
+    """What the client learns of a part."""
+
+    n_rows: int
+    n_features: int
+    labels: tuple[Any, ...]
 
 
-def _boosted(
-    recipe: Recipe,
-    rows: Rows,
-    bins: NDArray[np.float32],
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    n_rounds: int,
-    seed: int,
-    n_jobs: int,
-) -> Forest:
-    import xgboost
+def grow_on_cluster(client: "Client", parts: Parts, *, n_rounds: int = 100, **parameters: Any) -> Forest:
+    """Return boosted trees grown on all rows, which stay on their workers; they exchange histograms.
 
-    parameters: dict[str, Any] = {
-        "tree_method": "hist",
-        "grow_policy": "lossguide",
-        "max_depth": 0,
-        "max_leaves": recipe.leaves,
-        "max_bin": recipe.bins,
-        "eta": recipe.rate,
-        "min_child_weight": recipe.min_weight,
-        "nthread": n_jobs,
-        "seed": seed,
-        "verbosity": 0,
-    }
-    if rows.classes is None:
-        parameters |= {"objective": "reg:squarederror"}
-    elif rows.classes.size == 2:
-        parameters |= {"objective": "binary:logistic"}
-    else:
-        parameters |= {"objective": "multi:softprob", "num_class": rows.classes.size}
-        parameters |= {"multi_strategy": "multi_output_tree"}
-    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
-    return as_forest(xgboost.train(parameters, data, n_rounds))
+    Where there are more than two classes, a round is one tree whose leaves have a value for each. If a worker dies,
+    growing begins anew on those that are left.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    parts : Parts
+    n_rounds : int
+    **parameters
+        XGBoost's, beside or instead of ``tree_method="hist"``, ``grow_policy="lossguide"``, ``max_leaves=64``. An
+        `objective` that begins with ``reg:`` or ``count:`` is for numbers; else y are labels of classes.
+    """
+    for _ in range(ATTEMPTS):
+        workers = set(workers_of(client))
+        try:
+            return _grown(client, parts, n_rounds, parameters)
+        except ClusterError:
+            raise
+        except Exception as error:  # XGBoost and Dask each have their own for a worker that died
+            if not _has_lost_any(client, workers):
+                raise
+            last = error
+    raise ClusterError(
+        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while growing; see their "
+        "logs, which may speak of too little memory"
+    ) from last
 
 
-def _averaged(
-    recipe: Recipe,
-    rows: Rows,
-    bins: NDArray[np.float32],
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    seed: int,
-    n_jobs: int,
-) -> Forest:
-    from sklearn import ensemble
+def _has_lost_any(client: "Client", workers: set[str]) -> bool:
+    """Return whether one of these workers has gone; the scheduler may learn of it a moment later than others."""
+    deadline = time.monotonic() + PAUSE
+    while workers <= set(workers_of(client)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
 
-    kind = "ExtraTrees" if recipe.family == "extra_trees" else "RandomForest"
-    maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
-    model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=n_jobs)
-    return as_forest(model.fit(bins, y, sample_weight=weight))
+
+def _grown(client: "Client", parts: Parts, n_rounds: int, parameters: dict[str, Any]) -> Forest:
+    from dask import array
+    from dask.delayed import delayed
+    from distributed import futures_of
+
+    try:
+        from xgboost import dask as boosting
+    except ImportError:
+        raise ImportError("to grow trees on a cluster, pip install 'billhook[fit,dask]'") from None
+
+    is_classes = not str(parameters.get("objective", "")).startswith(FOR_NUMBERS)
+    # Held until the end: X and y are taken out of them one after the other.
+    pieces = reach(client, client.persist, [recipe(client) for recipe in parts.recipes])
+    _await(client, futures_of(pieces))
+    summarise, take_x, take_y, take_weight = (
+        delayed(function, pure=False) for function in (_summary, _features, _targets, _weights)
+    )
+    known = client.compute([summarise(piece, is_classes) for piece in pieces])
+    _await(client, known)
+    summaries: list[Summary] = reach(client, client.gather, known)
+    n_features = _common_width(summaries)
+    classes = _all_classes(summaries) if is_classes else None
+    matrix = reach(
+        client,
+        boosting.DaskDMatrix,
+        client,
+        _stacked(array, [take_x(piece) for piece in pieces], (n_features,)),
+        _stacked(array, [take_y(piece, classes) for piece in pieces]),
+        weight=_stacked(array, [take_weight(piece) for piece in pieces]),
+        feature_names=None if parts.feature_names is None else list(parts.feature_names),
+    )
+    given = DEFAULTS | _objective(classes) | parameters
+    booster = reach(client, boosting.train, client, given, matrix, num_boost_round=n_rounds)["booster"]
+    forest = as_forest(booster)
+    return forest if classes is None else replace(forest, classes=classes)
+
+
+def _await(client: "Client", futures: list[Any]) -> None:
+    settle(client, futures)
+    if any(was_lost(client, future) for future in futures):
+        raise RuntimeError("rows were lost with a worker")
+
+
+def _stacked(array: Any, blocks: list[Any], more: tuple[int, ...] = ()) -> Any:
+    """Return blocks of rows, nobody here knows how many, as one Dask array."""
+    return array.concatenate([array.from_delayed(block, (np.nan, *more), np.float32) for block in blocks])
+
+
+def _objective(classes: NDArray[Any] | None) -> dict[str, Any]:
+    if classes is None:
+        return {}
+    if classes.size == 2:
+        return {"objective": "binary:logistic"}
+    return {"objective": "multi:softprob", "num_class": classes.size, "multi_strategy": "multi_output_tree"}
+
+
+def _common_width(summaries: list[Summary]) -> int:
+    widths = sorted({of_part.n_features for of_part in summaries})
+    if len(widths) > 1:
+        raise ValueError(f"parts have different numbers of features: {', '.join(map(str, widths))}")
+    if not any(of_part.n_rows for of_part in summaries):
+        raise ValueError("the parts have no rows")
+    return widths[0]
+
+
+def _all_classes(summaries: list[Summary]) -> NDArray[Any]:
+    labels = {label for of_part in summaries for label in of_part.labels}
+    if len(labels) < 2:
+        raise ValueError(f"there is one class only, {labels.pop()!r}; growing needs two or more")
+    try:
+        return np.array(sorted(labels))
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(f"labels are of kinds that have no order among each other: {kinds}") from None
+
+
+def _summary(rows: Rows, is_classes: bool) -> Summary:
+    if not is_classes:
+        return Summary(len(rows.y), rows.X.shape[1], ())
+    labels = set(rows.y.tolist())
+    if any(label is None or label != label for label in labels):
+        raise ValueError("y holds missing labels; leave out these rows")
+    return Summary(len(rows.y), rows.X.shape[1], tuple(labels))
+
+
+def _features(rows: Rows) -> NDArray[np.float32]:
+    return np.asarray(rows.X, np.float32)
+
+
+def _targets(rows: Rows, classes: NDArray[Any] | None) -> NDArray[np.float32]:
+    numbers = rows.y if classes is None else np.searchsorted(classes, rows.y.astype(classes.dtype))
+    return np.asarray(numbers, np.float32)
+
+
+def _weights(rows: Rows) -> NDArray[np.float32]:
+    return np.ones(len(rows.y), np.float32) if rows.weight is None else np.asarray(rows.weight, np.float32)

@@ -1,7 +1,7 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
 from billhook.kernels._codebook import choose_entries, move_entries
-from billhook.kernels._descent import add_leaf_values, descend_many, descend_one
+from billhook.kernels._descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
 from billhook.kernels._ensemble import (
     add_tree,
     best_addition,
@@ -15,7 +15,7 @@ from billhook.kernels._layout import lay_out
 from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
 from billhook.kernels._steps import go_through, shuffle
 from billhook.kernels._swap import improve_by_swaps
-from billhook.kernels._values import average_upwards
+from billhook.kernels._values import add_leaf_values, average_upwards
 from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 
 __all__ = [
@@ -37,10 +37,13 @@ __all__ = [
     "move_entries",
     "rank_best_first",
     "shuffle",
+    "step_tree",
     "sum_by_leaf_and_class",
     "sum_of_products",
     "sum_values",
     "sum_values_of_few",
     "sum_values_plainly",
+    "sweep_many",
+    "sweep_one",
     "weigh_matches",
 ]

@@ -120,6 +120,40 @@ def take_steps(
 
 
 @compiled
+def step_tree(
+    table: NDArray[np.float64],
+    anchor: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    bend: NDArray[np.float64],
+    used: NDArray[np.bool_],
+    loss: int,
+    n_classes: int,
+    l2: float,
+    group: float,
+    largest: float,
+    damping: float,
+    grid: NDArray[np.float64],
+    step: NDArray[np.float64],
+    move: NDArray[np.float64],
+) -> None:
+    """Move the leaves of one tree by what a sweep added up over all rows; write what the rows' state is moved by.
+
+    Where all classes move at once, their slopes sum to zero, and the curvature along such a direction is larger than
+    that of each class alone: C / (C - 1) times where all are as likely (Friedman 2001, Algorithm 6).
+    """
+    n_leaves, n_values = table.shape
+    if loss == LOGISTIC and n_values > 1:
+        bend *= n_classes / (n_classes - 1.0)
+    elif loss == SQUARED and n_values > 1:
+        bend[:] = bend[:, :1].copy()
+    take_steps(table, anchor, slope, bend, used, l2, group, largest, damping, grid, step)
+    for i in range(n_leaves):
+        for j in range(n_values):
+            by = step[i, j]
+            move[i, j] = np.exp(min(max(by, -FAR), FAR)) if loss in (LOGISTIC, POISSON) else by
+
+
+@compiled
 def sweep_squares(
     leaf: NDArray[np.uint16],
     before: np.uint64,
@@ -194,6 +228,29 @@ def sweep_any(
 
 
 @compiled
+def sweep_one(
+    leaf: NDArray[np.uint16],
+    before: np.uint64,
+    now: np.uint64,
+    move: NDArray[np.float64],
+    state: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    loss: int,
+    width: float,
+    sums: NDArray[np.float64],
+) -> None:
+    """Move the rows and add up, where rows and leaves have one number: slopes and curvatures, by leaf."""
+    if loss == SQUARED and skip.size == 0:
+        sweep_squares(leaf, before, now, move, state, target, weight, sums)
+    elif loss == LOGISTIC and skip.size == 0:
+        sweep_odds(leaf, before, now, move, state, target, weight, sums)
+    else:
+        sweep_any(leaf, before, now, move, state, target, weight, skip, loss, width, sums)
+
+
+@compiled
 def descend_one(
     leaf: NDArray[np.uint16],
     first: NDArray[np.uint64],
@@ -225,25 +282,110 @@ def descend_one(
     for tree in range(leaf.shape[0]):
         k = np.uint64(tree)
         sums[:] = 0.0
-        if loss == SQUARED and skip.size == 0:
-            sweep_squares(leaf, before, k, move, state, target, weight, sums)
-        elif loss == LOGISTIC and skip.size == 0:
-            sweep_odds(leaf, before, k, move, state, target, weight, sums)
-        else:
-            sweep_any(leaf, before, k, move, state, target, weight, skip, loss, width, sums)
+        sweep_one(leaf, before, k, move, state, target, weight, skip, loss, width, sums)
         leaves = slice(first[k], first[k + 1])
         size = first[k + 1] - first[k]
         slope, bend = sums[:size, :1], sums[:size, 1:]
-        take_steps(table[leaves], anchor[leaves], slope, bend, used[leaves], l2, group, largest, damping, grid, step)
+        of_tree = (table[leaves], anchor[leaves], slope, bend, used[leaves])
+        step_tree(*of_tree, loss, 1, l2, group, largest, damping, grid, step, move.reshape(-1, 1))
         curvature[leaves] = bend
-        for i in range(size):
-            move[i] = np.exp(min(max(step[i, 0], -FAR), FAR)) if multiplies else step[i, 0]
         before = k
     for row in range(leaf.shape[1]):
         n = np.uint64(row)
         if skip.size == 0 or not skip[before, n]:
             by = move[leaf[before, n]]
             state[n] = max(state[n] * by, TINY) if multiplies else state[n] + by
+
+
+@compiled
+def sweep_many(
+    leaf: NDArray[np.uint16],
+    before: np.uint64,
+    now: np.uint64,
+    moved: np.uint64,
+    here: np.uint64,
+    move: NDArray[np.float64],
+    state: NDArray[np.float64],
+    target: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    loss: int,
+    slope: NDArray[np.float64],
+    bend: NDArray[np.float64],
+) -> None:
+    """Do the same where rows have a number for each class; `moved` and `here` are the first columns of both trees."""
+    n_rows = leaf.shape[1]
+    n_classes, n_values = state.shape[1], slope.shape[1]
+    for row in range(n_rows):
+        n = np.uint64(row)
+        by, at, w = leaf[before, n], leaf[now, n], weight[n]
+        moves = True
+        if skip.size > 0:
+            moves = not skip[before, n]
+            w = 0.0 if skip[now, n] else w
+        if loss == LOGISTIC and moves and n_values == n_classes:
+            total = 0.0
+            for value in range(n_values):
+                v = np.uint64(value)
+                odds = state[n, v] * move[by, v]
+                state[n, v] = odds
+                total += odds
+            share = 1.0 / total
+            for value in range(n_values):
+                v = np.uint64(value)
+                p = max(state[n, v] * share, TINY)
+                state[n, v] = p
+                slope[at, v] -= w * p
+                bend[at, v] += w * (p - p * p)
+        elif loss == LOGISTIC:
+            if moves:
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    state[n, moved + v] *= move[by, v]
+            total = 0.0
+            for label in range(n_classes):
+                total += state[n, np.uint64(label)]
+            share = 1.0 / total
+            for label in range(n_classes):
+                c = np.uint64(label)
+                state[n, c] = max(state[n, c] * share, TINY)
+            for value in range(n_values):
+                v = np.uint64(value)
+                p = state[n, here + v]
+                slope[at, v] -= w * p
+                bend[at, v] += w * (p - p * p)
+        elif loss == SQUARED and n_values == n_classes and moves:
+            for value in range(n_values):
+                v = np.uint64(value)
+                score = state[n, v] + move[by, v]
+                state[n, v] = score
+                slope[at, v] -= w * score
+            bend[at, 0] += w
+        else:
+            if moves:
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    state[n, moved + v] += move[by, v]
+            if loss == SQUARED:
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    slope[at, v] -= w * state[n, here + v]
+                bend[at, 0] += w
+            else:
+                for value in range(n_values):
+                    v = np.uint64(value)
+                    gap = max(1.0 + state[n, here + v], 0.0)
+                    slope[at, v] -= w * gap
+                    bend[at, v] += w if gap > 0.0 or loss == BOUNDED_HINGE else 0.0
+        if here <= target[n] < here + n_values:
+            v = target[n] - here
+            slope[at, v] += w
+            if loss in (SQUARED_HINGE, BOUNDED_HINGE):
+                # The loop above took the true class for one of the others.
+                score = state[n, target[n]]
+                slope[at, v] += w * (max(1.0 + score, 0.0) + max(1.0 - score, 0.0) - 1.0)
+                if loss == SQUARED_HINGE:
+                    bend[at, v] += w * ((1.0 if score < 1.0 else 0.0) - (1.0 if score > -1.0 else 0.0))
 
 
 @compiled
@@ -266,11 +408,7 @@ def descend_many(
     damping: float,
     grid: NDArray[np.float64],
 ) -> None:
-    """Make one pass over the trees where rows have a number for each class, and leaves one for each or for one.
-
-    Where all classes move at once, their slopes sum to zero, and the curvature along such a direction is larger than
-    that of each class alone: C / (C - 1) times where all are as likely (Friedman 2001, Algorithm 6).
-    """
+    """Make one pass over the trees where rows have a number for each class, and leaves one for each or for one."""
     n_trees, n_rows = leaf.shape
     n_classes, n_values = state.shape[1], table.shape[1]
     most = np.diff(first).max()
@@ -282,99 +420,13 @@ def descend_many(
         here = column[k]
         slope[:] = 0.0
         bend[:] = 0.0
-        for row in range(n_rows):
-            n = np.uint64(row)
-            by, at, w = leaf[before, n], leaf[k, n], weight[n]
-            moves = True
-            if skip.size > 0:
-                moves = not skip[before, n]
-                w = 0.0 if skip[k, n] else w
-            if loss == LOGISTIC and moves and n_values == n_classes:
-                total = 0.0
-                for value in range(n_values):
-                    v = np.uint64(value)
-                    odds = state[n, v] * move[by, v]
-                    state[n, v] = odds
-                    total += odds
-                share = 1.0 / total
-                for value in range(n_values):
-                    v = np.uint64(value)
-                    p = max(state[n, v] * share, TINY)
-                    state[n, v] = p
-                    slope[at, v] -= w * p
-                    bend[at, v] += w * (p - p * p)
-            elif loss == LOGISTIC:
-                if moves:
-                    for value in range(n_values):
-                        v = np.uint64(value)
-                        state[n, moved + v] *= move[by, v]
-                total = 0.0
-                for label in range(n_classes):
-                    total += state[n, np.uint64(label)]
-                share = 1.0 / total
-                for label in range(n_classes):
-                    c = np.uint64(label)
-                    state[n, c] = max(state[n, c] * share, TINY)
-                for value in range(n_values):
-                    v = np.uint64(value)
-                    p = state[n, here + v]
-                    slope[at, v] -= w * p
-                    bend[at, v] += w * (p - p * p)
-            elif loss == SQUARED and n_values == n_classes and moves:
-                for value in range(n_values):
-                    v = np.uint64(value)
-                    score = state[n, v] + move[by, v]
-                    state[n, v] = score
-                    slope[at, v] -= w * score
-                bend[at, 0] += w
-            else:
-                if moves:
-                    for value in range(n_values):
-                        v = np.uint64(value)
-                        state[n, moved + v] += move[by, v]
-                if loss == SQUARED:
-                    for value in range(n_values):
-                        v = np.uint64(value)
-                        slope[at, v] -= w * state[n, here + v]
-                    bend[at, 0] += w
-                else:
-                    for value in range(n_values):
-                        v = np.uint64(value)
-                        gap = max(1.0 + state[n, here + v], 0.0)
-                        slope[at, v] -= w * gap
-                        bend[at, v] += w if gap > 0.0 or loss == BOUNDED_HINGE else 0.0
-            if here <= target[n] < here + n_values:
-                v = target[n] - here
-                slope[at, v] += w
-                if loss in (SQUARED_HINGE, BOUNDED_HINGE):
-                    # The loop above took the true class for one of the others.
-                    score = state[n, target[n]]
-                    slope[at, v] += w * (max(1.0 + score, 0.0) + max(1.0 - score, 0.0) - 1.0)
-                    if loss == SQUARED_HINGE:
-                        bend[at, v] += w * ((1.0 if score < 1.0 else 0.0) - (1.0 if score > -1.0 else 0.0))
+        sweep_many(leaf, before, k, moved, here, move, state, target, weight, skip, loss, slope, bend)
         leaves = slice(first[k], first[k + 1])
         size = first[k + 1] - first[k]
-        if loss == LOGISTIC and n_values > 1:
-            bend *= n_classes / (n_classes - 1.0)
-        elif loss == SQUARED:
-            bend[:] = bend[:, :1].copy()
-        take_steps(
-            table[leaves],
-            anchor[leaves],
-            slope[:size],
-            bend[:size],
-            used[leaves],
-            l2,
-            group,
-            largest,
-            damping,
-            grid[here : here + np.uint64(n_values)],
-            step,
-        )
+        of_tree = (table[leaves], anchor[leaves], slope[:size], bend[:size], used[leaves])
+        of_grid = grid[here : here + np.uint64(n_values)]
+        step_tree(*of_tree, loss, n_classes, l2, group, largest, damping, of_grid, step, move)
         curvature[leaves] = bend[:size]
-        for i in range(size):
-            for j in range(n_values):
-                move[i, j] = np.exp(min(max(step[i, j], -FAR), FAR)) if loss == LOGISTIC else step[i, j]
         before, moved = k, here
     for row in range(n_rows):
         n = np.uint64(row)
@@ -385,25 +437,3 @@ def descend_many(
             last = move[leaf[before, n], v]
             at_last = state[n, moved + v]
             state[n, moved + v] = max(at_last * last, TINY) if loss == LOGISTIC else at_last + last
-
-
-@compiled
-def add_leaf_values(
-    leaf: NDArray[np.uint16],
-    first: NDArray[np.uint64],
-    column: NDArray[np.uint64],
-    table: NDArray[np.float64],
-    skip: NDArray[np.bool_],
-    score: NDArray[np.float64],
-) -> None:
-    """Add the leaf values of every tree to the scores (rows, columns), but where `skip` (trees, rows) says not to."""
-    for tree in range(leaf.shape[0]):
-        k = np.uint64(tree)
-        for row in range(leaf.shape[1]):
-            n = np.uint64(row)
-            if skip.size > 0 and skip[k, n]:
-                continue
-            at = first[k] + leaf[k, n]
-            for value in range(table.shape[1]):
-                v = np.uint64(value)
-                score[n, column[k] + v] += table[at, v]

@@ -18,3 +18,25 @@ def average_upwards(
             share = on_left / (on_left + on_right) if on_left + on_right > 0.0 else 0.5
             for c in range(value.shape[1]):
                 value[node, c] = share * value[left[node], c] + (1.0 - share) * value[right[node], c]
+
+
+@compiled
+def add_leaf_values(
+    leaf: NDArray[np.uint16],
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint64],
+    table: NDArray[np.float64],
+    skip: NDArray[np.bool_],
+    score: NDArray[np.float64],
+) -> None:
+    """Add the leaf values of every tree to the scores (rows, columns), but where `skip` (trees, rows) says not to."""
+    for tree in range(leaf.shape[0]):
+        k = np.uint64(tree)
+        for row in range(leaf.shape[1]):
+            n = np.uint64(row)
+            if skip.size > 0 and skip[k, n]:
+                continue
+            at = first[k] + leaf[k, n]
+            for value in range(table.shape[1]):
+                v = np.uint64(value)
+                score[n, column[k] + v] += table[at, v]

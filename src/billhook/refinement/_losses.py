@@ -49,6 +49,8 @@ FOR_CLASSES = ("cross_entropy", "mse", "squared_hinge")
 FOR_NUMBERS = ("mse", "huber", "absolute")
 # A forest that predicts exp(score) was grown for this, or for a loss with the same minimum in every leaf.
 FOR_LOGARITHMS = ("poisson",)
+# The quantile of the absolute errors at which Huber's loss turns straight, and that absolute ones are measured by.
+WIDTH_SHARES = {"huber": 0.9, "absolute": 0.5}
 
 
 def losses_for(forest: Forest) -> tuple[str, ...]:
@@ -69,12 +71,12 @@ def as_state(loss: Loss, score: Vector) -> Vector:
 
 def width_of(loss: Loss, score: Vector, target: Vector, weight: Vector) -> float:
     """Return where Huber's loss turns straight, the 0.9 quantile of the errors; for absolute ones, their median."""
-    if loss.name not in ("huber", "absolute"):
+    share = WIDTH_SHARES.get(loss.name)
+    if share is None:
         return 1.0
     error = np.abs(target - score)
     order = np.argsort(error)
     total = np.cumsum(weight[order])
-    share = 0.9 if loss.name == "huber" else 0.5
     return float(error[order[np.searchsorted(total, share * total[-1])]]) or 1.0
 
 

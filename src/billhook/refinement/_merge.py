@@ -1,19 +1,19 @@
 """Fewer leaves: the sibling leaves that cost least become one, over all trees together, until the whole fits."""
 
 from collections.abc import Callable
-from itertools import islice
-from typing import Any, NamedTuple
+from itertools import islice, pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import Forest, as_int, as_weights, constant_trees, cut_back, without_constants
 from billhook.interop import as_forest
-from billhook.refinement._descent import Descent
+from billhook.refinement._descent import BlockDescent, Descent
 from billhook.refinement._given import checked_targets
 from billhook.refinement._losses import Loss, width_of
 from billhook.refinement._problem import Problem
-from billhook.refinement._rows import find_leaves
+from billhook.refinement._rows import find_leaves, renumbered
 from billhook.refinement._settings import Settings
 
 Vector = NDArray[np.float64]
@@ -73,21 +73,71 @@ def merge(
     >>> (small.predict(X[1::2]) == y[1::2]).mean() > (sixteen_each.predict(X[1::2]) == y[1::2]).mean()
     np.True_
     """
-    settings = Settings(loss=loss, l2=l2)
-    settings.check()
     forest = as_forest(model)
-    losses = settings.losses(forest)
-    if len(losses) > 1:
-        raise ValueError("merge needs one loss, by its name")
-    budget, measure = _budget(max_leaves, size, accounting)
+    plan = MergePlan.of(forest, max_leaves=max_leaves, size=size, accounting=accounting, loss=loss, l2=l2)
     target = checked_targets(y, forest)
     weight = np.ones(target.size) if sample_weight is None else as_weights(sample_weight, target.size)
-    smallest = measure(_constant(forest))
-    if smallest > budget:
-        what = f"{budget:,} leaves" if max_leaves is not None else f"a size of {budget:,} bytes"
-        raise ValueError(f"{what} cannot be reached: a single leaf takes {smallest:,}")
+    plan.check(forest)
     leaf = find_leaves(Problem(forest), [(X, target.size)], by_row=False, n_jobs=n_jobs)
-    merging = _Merging(forest, leaf, target, weight, losses[0], losses[0].l2 if l2 is None else float(l2))
+    return merge_leaves(forest, _RowsHere(leaf, target, weight), plan, progress)
+
+
+class RowsToMerge(Protocol):
+    """The rows that a forest is merged by, wherever they are."""
+
+    def descent(self, problem: Problem, loss: Loss, l2: float, anchor: Vector) -> BlockDescent:
+        """Return a descent of the leaf values on these rows, from where they are."""
+
+    def follow(self, problem: Problem, number: NDArray[np.int64], stays: NDArray[np.bool_], to: Forest) -> None:
+        """Give the rows the numbers that their leaves have in the forest `to`, and keep only the trees that stay.
+
+        `number` has, for each leaf of the problem, its number in its tree from now on.
+        """
+
+
+class MergePlan(NamedTuple):
+    """How far to merge, as what counts it, and by which loss."""
+
+    budget: int
+    measure: Callable[[Forest], int]
+    wanted: str  # in words
+    loss: Loss
+    l2: float
+
+    @classmethod
+    def of(
+        cls,
+        forest: Forest,
+        *,
+        max_leaves: int | None,
+        size: int | None,
+        accounting: str | Callable[[Forest], int],
+        loss: str | None,
+        l2: float | None,
+    ) -> "MergePlan":
+        """Return the plan for these arguments of `merge`."""
+        settings = Settings(loss=loss, l2=l2)
+        settings.check()
+        losses = settings.losses(forest)
+        if len(losses) > 1:
+            raise ValueError("merge needs one loss, by its name")
+        budget, measure = _budget(max_leaves, size, accounting)
+        wanted = f"{budget:,} leaves" if max_leaves is not None else f"a size of {budget:,} bytes"
+        return cls(budget, measure, wanted, losses[0], losses[0].l2 if l2 is None else float(l2))
+
+    def check(self, forest: Forest) -> None:
+        """Raise ValueError where not even a single leaf fits."""
+        smallest = self.measure(_constant(forest))
+        if smallest > self.budget:
+            raise ValueError(f"{self.wanted} cannot be reached: a single leaf takes {smallest:,}")
+
+
+def merge_leaves(
+    forest: Forest, rows: RowsToMerge, plan: MergePlan, progress: Callable[[int, int, float], None] | None = None
+) -> Forest:
+    """Return the forest merged by these rows, as `merge` says."""
+    budget, measure = plan.budget, plan.measure
+    merging = _Merging(forest, rows, plan.loss, plan.l2)
     objective = merging.refine(PASSES_FIRST)
     at_first = now = lowest = measure(merging.forest)
     n_in_vain = 0
@@ -109,13 +159,26 @@ def merge(
     return merging.forest
 
 
-class _Merging:
-    """A forest that is being merged, and the leaves of the rows it is refined on."""
+class _RowsHere:
+    """Rows in this process: their leaves (trees, rows), targets and weights."""
 
-    def __init__(
-        self, forest: Forest, leaf: NDArray[Any], y: NDArray[Any], weight: Vector, loss: Loss, l2: float
-    ) -> None:
-        self.forest, self.leaf, self.y, self.weight, self.loss, self.l2 = forest, leaf, y, weight, loss, l2
+    def __init__(self, leaf: NDArray[Any], y: NDArray[Any], weight: Vector) -> None:
+        self.leaf, self.y, self.weight = leaf, y, weight
+
+    def descent(self, problem: Problem, loss: Loss, l2: float, anchor: Vector) -> Descent:
+        width = width_of(loss, problem.scores(self.leaf, slice(None))[:, 0], self.y, self.weight)
+        target = problem.targets(self.y, loss)
+        return Descent(problem, self.leaf, target, self.weight, loss, width, l2, anchor)
+
+    def follow(self, problem: Problem, number: NDArray[np.int64], stays: NDArray[np.bool_], to: Forest) -> None:  # noqa: ARG002
+        self.leaf = renumbered(self.leaf, problem.first, number, stays)
+
+
+class _Merging:
+    """A forest that is being merged, and the rows it is refined on."""
+
+    def __init__(self, forest: Forest, rows: RowsToMerge, loss: Loss, l2: float) -> None:
+        self.forest, self.rows, self.loss, self.l2 = forest, rows, loss, l2
         self.curvature = np.zeros(0)
 
     def refine(self, n_passes: int) -> float:
@@ -123,16 +186,7 @@ class _Merging:
         problem = Problem(self.forest)
         table = problem.value * problem.weight_of_leaf
         anchor = table if self.forest.classes is None else np.zeros_like(table)
-        descent = Descent(
-            problem,
-            self.leaf,
-            problem.targets(self.y, self.loss),
-            self.weight,
-            self.loss,
-            width_of(self.loss, problem.scores(self.leaf, slice(None))[:, 0], self.y, self.weight),
-            self.l2,
-            anchor,
-        )
+        descent = self.rows.descent(problem, self.loss, self.l2, anchor)
         for now in islice(descent, n_passes + 1):
             last = now
         self.curvature = descent.curvature + 1e-9
@@ -145,7 +199,7 @@ class _Merging:
         problem = Problem(forest)
         pairs = _sibling_leaves(forest)
         if not len(pairs.node):
-            self.forest = self._without_stumps(forest)
+            self._go_on_with(forest, problem, problem.leaf_number[problem.is_leaf])
             return
         table, bend = problem.value * problem.weight_of_leaf, self.curvature
         number = np.cumsum(problem.is_leaf) - 1
@@ -161,26 +215,12 @@ class _Merging:
         is_split = forest.feature >= 0
         is_split[node] = False
         fewer = cut_back(forest.with_values(value), is_split)
-        self._renumber(problem, pairs, chosen)
-        self.forest = self._without_stumps(fewer)
+        self._go_on_with(fewer, problem, _new_numbers(problem, pairs, chosen))
 
-    def _renumber(self, problem: Problem, pairs: "_Pairs", chosen: NDArray[np.int64]) -> None:
-        """Give the rows the numbers that their leaves have in the forest with the chosen pairs merged."""
-        first = problem.first.astype(np.int64)
-        old = np.cumsum(problem.is_leaf) - 1
-        # Leaves are numbered in the order of nodes, and the merged leaf stands where the inner node stood.
-        place = np.flatnonzero(problem.is_leaf)
-        place[old[pairs.left[chosen]]] = pairs.node[chosen]
-        place[old[pairs.right[chosen]]] = pairs.node[chosen]
-        for tree in range(problem.forest.n_trees):
-            here = place[first[tree] : first[tree + 1]]
-            new = np.unique(here, return_inverse=True)[1].astype(self.leaf.dtype)
-            self.leaf[tree] = new[self.leaf[tree]]
-
-    def _without_stumps(self, forest: Forest) -> Forest:
-        """Return the forest without trees of a single leaf, and forget where the rows fall in these."""
-        self.leaf = self.leaf[~constant_trees(forest)]
-        return without_constants(forest)
+    def _go_on_with(self, forest: Forest, problem: Problem, number: NDArray[np.int64]) -> None:
+        """Leave trees of a single leaf out, and tell the rows."""
+        self.forest = without_constants(forest)
+        self.rows.follow(problem, number, ~constant_trees(forest), self.forest)
 
 
 class _Pairs(NamedTuple):
@@ -197,6 +237,17 @@ def _sibling_leaves(forest: Forest) -> _Pairs:
     left, right = forest.left[node] + root[node], forest.right[node] + root[node]
     both = (forest.feature[left] < 0) & (forest.feature[right] < 0)
     return _Pairs(node[both], left[both], right[both])
+
+
+def _new_numbers(problem: Problem, pairs: _Pairs, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, for each leaf, its number within its tree in the forest with the chosen pairs merged."""
+    first = problem.first.astype(np.int64)
+    old = np.cumsum(problem.is_leaf) - 1
+    # Leaves are numbered in the order of nodes, and the merged leaf stands where the inner node stood.
+    place = np.flatnonzero(problem.is_leaf)
+    place[old[pairs.left[chosen]]] = pairs.node[chosen]
+    place[old[pairs.right[chosen]]] = pairs.node[chosen]
+    return np.concatenate([np.unique(place[begin:end], return_inverse=True)[1] for begin, end in pairwise(first)])
 
 
 def _constant(forest: Forest) -> Forest:

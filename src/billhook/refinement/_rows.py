@@ -60,3 +60,13 @@ def find_leaves(
         if begin != end:
             raise ValueError(f"X has {begin - end + expected:,} rows and y {expected:,} labels")
     return leaf
+
+
+def renumbered(
+    leaf: NDArray[Any], first: NDArray[np.uint64], number: NDArray[np.int64], stays: NDArray[np.bool_]
+) -> NDArray[Any]:
+    """Return the rows' leaves (trees, rows) by their new numbers, of the trees that stay; overwrites the old ones."""
+    of_trees = np.split(number.astype(leaf.dtype), first[1:-1].astype(np.int64))
+    for tree in np.flatnonzero(stays):
+        leaf[tree] = of_trees[tree][leaf[tree]]
+    return leaf if stays.all() else leaf[stays]

@@ -1,0 +1,88 @@
+"""Ensembles grown on codes."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.budget._recipe import Recipe
+from billhook.budget._rows import Rows, Split
+from billhook.forest import Forest
+from billhook.interop import as_forest
+from billhook.packing import Cuts
+
+N_TREES = 64
+
+
+def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, seed: int, n_jobs: int) -> Forest:
+    """Return an ensemble of about so many leaves, grown on the bins of some rows; its thresholds are codes."""
+    bins = cuts.bins()[split.train]
+    y, weight = rows.y[split.train], rows.weight[split.train]
+    if recipe.family == "boosted":
+        n_rounds = max(1, -(-n_leaves // recipe.leaves))
+        forest = _boosted(recipe, rows, bins, y, weight, n_rounds, seed, n_jobs)
+    else:
+        forest = _averaged(recipe, rows, bins, y, weight, seed, n_jobs)
+    return on_codes(forest, cuts, rows)
+
+
+def on_codes(forest: Forest, cuts: Cuts, rows: Rows) -> Forest:
+    """Return a forest that was grown on bins with codes for thresholds."""
+    threshold = np.zeros_like(forest.threshold)
+    for k, after in enumerate(cuts.after):
+        at = forest.feature == k
+        threshold[at] = after[np.floor(forest.threshold[at]).astype(np.int64)]
+    return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
+
+
+def _boosted(
+    recipe: Recipe,
+    rows: Rows,
+    bins: NDArray[np.float32],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_rounds: int,
+    seed: int,
+    n_jobs: int,
+) -> Forest:
+    import xgboost
+
+    parameters: dict[str, Any] = {
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_depth": 0,
+        "max_leaves": recipe.leaves,
+        "max_bin": recipe.bins,
+        "eta": recipe.rate,
+        "min_child_weight": recipe.min_weight,
+        "nthread": n_jobs,
+        "seed": seed,
+        "verbosity": 0,
+    }
+    if rows.classes is None:
+        parameters |= {"objective": "reg:squarederror"}
+    elif rows.classes.size == 2:
+        parameters |= {"objective": "binary:logistic"}
+    else:
+        parameters |= {"objective": "multi:softprob", "num_class": rows.classes.size}
+        parameters |= {"multi_strategy": "multi_output_tree"}
+    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
+    return as_forest(xgboost.train(parameters, data, n_rounds))
+
+
+def _averaged(
+    recipe: Recipe,
+    rows: Rows,
+    bins: NDArray[np.float32],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    seed: int,
+    n_jobs: int,
+) -> Forest:
+    from sklearn import ensemble
+
+    kind = "ExtraTrees" if recipe.family == "extra_trees" else "RandomForest"
+    maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
+    model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=n_jobs)
+    return as_forest(model.fit(bins, y, sample_weight=weight))
