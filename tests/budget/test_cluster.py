@@ -9,14 +9,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.budget import _client, _crew
+from billhook.budget import _crew
 from billhook.budget._cluster import (
     ClusterDescent,
-    ClusterError,
-    ClusterWorkers,
     Parts,
-    connect,
-    grow_on_cluster,
     merge_on_cluster,
     refine_on_cluster,
     round_on_cluster,

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._trees import grow
 from billhook.budget._recipe import Recipe, Trial
 from billhook.budget._rows import Rows, Split, all_rows, split
 from billhook.budget._scoring import Score
 from billhook.budget._shrink import Learned, TooSmallError, shrink
+from billhook.budget._trees import grow
 from billhook.forest import Forest
 from billhook.packing import Coding, Cuts, Packed, cut
 
@@ -142,7 +142,8 @@ class Bench:
 
     def cuts(self, bits: int, bins: int) -> Cuts:
         """Return the rows cut into codes."""
-        return self._kept(self._cuts, KEPT_CUTS, (bits, bins), lambda: cut(self.rows.X, bits, bins, 500))
+        made: Cuts = self._kept(self._cuts, KEPT_CUTS, (bits, bins), lambda: cut(self.rows.X, bits, bins, 500))
+        return made
 
     def canonical(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the bits and bins that it comes to: whole numbers need no more than there are."""
@@ -150,7 +151,11 @@ class Bench:
             return recipe
         cuts = self.cuts(recipe.bits, recipe.bins)
         bins = max(after.size for after in cuts.after) + 1
-        return replace(recipe, bins=min(recipe.bins, max(bins, 2)), bits=max(grid.bits for grid in cuts.coding.grids))
+        return replace(
+            recipe,
+            bins=min(recipe.bins, max(bins, 2)),
+            bits=max(grid.n_codes - 1 for grid in cuts.coding.grids).bit_length(),
+        )
 
     def grown(
         self, recipe: Recipe, parted: Split, n_leaves: int, *, is_quick: bool

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from billhook.budget._recipe import Shrinking
 from billhook.forest import Forest
 from billhook.packing import Coding, Packed, pack_on_codes, size_on_codes
-from billhook.refinement import merge, refine
+from billhook.refinement import QUICK, merge, refine
 
 PASSES = 5
 TRIES = 3
@@ -87,7 +87,8 @@ def _fitting(
         return first
     options: dict[str, Any] = {"loss": rows.loss, "l2": how.l2, "sample_weight": rows.weight}
     if size(first) > aim:
-        return merge(first, rows.codes, rows.y, size=aim, accounting=size, **options)
+        passes = QUICK if rows.is_quick else None
+        return merge(first, rows.codes, rows.y, size=aim, accounting=size, passes=passes, **options)
     return refine(first, rows.codes, rows.y, solver="bcd", epochs=PASSES, validation_fraction=None, **options)
 
 

@@ -15,7 +15,7 @@ from billhook.kernels._layout import lay_out
 from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
 from billhook.kernels._steps import go_through, shuffle
 from billhook.kernels._swap import improve_by_swaps
-from billhook.kernels._values import add_leaf_values, average_upwards
+from billhook.kernels._values import add_leaf_values, average_upwards, reached_leaves
 from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "leaf_ids_plainly",
     "move_entries",
     "rank_best_first",
+    "reached_leaves",
     "shuffle",
     "step_tree",
     "sum_by_leaf_and_class",

@@ -40,3 +40,16 @@ def add_leaf_values(
             for value in range(table.shape[1]):
                 v = np.uint64(value)
                 score[n, column[k] + v] += table[at, v]
+
+
+@compiled
+def reached_leaves(
+    leaf: NDArray[np.uint16], first: NDArray[np.uint64], weight: NDArray[np.float64], skip: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which leaves have rows of some weight that their tree does not skip."""
+    reached = np.zeros(first[-1], np.bool_)
+    for tree in range(leaf.shape[0]):
+        for row in range(leaf.shape[1]):
+            if weight[row] > 0.0 and (skip.size == 0 or not skip[tree, row]):
+                reached[first[tree] + leaf[tree, row]] = True
+    return reached

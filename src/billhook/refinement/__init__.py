@@ -2,7 +2,7 @@
 
 from billhook.refinement._descent import BlockDescent, Descent
 from billhook.refinement._losses import LOSSES, Loss
-from billhook.refinement._merge import MergePlan, merge, merge_leaves
+from billhook.refinement._merge import QUICK, MergePlan, merge, merge_leaves
 from billhook.refinement._parted import Holders, Layout, Part, PartedDescent, Task
 from billhook.refinement._problem import Problem, kernel_targets
 from billhook.refinement._refine import RefinementReport, refine, refinement_report
@@ -11,6 +11,7 @@ from billhook.refinement._settings import Settings
 
 __all__ = [
     "LOSSES",
+    "QUICK",
     "BlockDescent",
     "Descent",
     "Holders",

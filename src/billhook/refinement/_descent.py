@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.kernels import add_leaf_values, descend_many, descend_one
+from billhook.kernels import add_leaf_values, descend_many, descend_one, reached_leaves
 from billhook.refinement._losses import Loss, as_state, row_losses
 from billhook.refinement._problem import Problem
 
@@ -144,10 +144,7 @@ class Descent(BlockDescent):
         self.table = problem.value * problem.weight_of_leaf * self.scale
         self.anchor = self.anchor * self.scale
         self.used = problem.weight_of_leaf[:, 0] != 0.0
-        for tree, ids in enumerate(self.leaf):
-            begin, end = problem.first[tree : tree + 2].astype(np.int64)
-            rows = self.weight * ~self.skip[tree] if self.skip.size else self.weight
-            self.used[begin:end] &= np.bincount(ids, rows, end - begin) > 0.0
+        self.used &= reached_leaves(self.leaf, problem.first, self.weight, self.skip)
         self.total_weight = float(self.weight.sum())
         self.curvature = np.zeros_like(self.table)
         self.damping = 1.0

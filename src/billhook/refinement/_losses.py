@@ -33,6 +33,11 @@ class Loss:
     is_square: bool = False
     is_log: bool = False
 
+    @property
+    def has_width(self) -> bool:
+        """Whether it has another form beyond some distance, which is learned from the rows."""
+        return self.name in WIDTH_SHARES
+
 
 LOSSES = {
     loss.name: loss

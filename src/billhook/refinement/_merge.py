@@ -17,9 +17,19 @@ from billhook.refinement._rows import find_leaves, renumbered
 from billhook.refinement._settings import Settings
 
 Vector = NDArray[np.float64]
-ROUNDS = 12
 MOST_IN_VAIN = 3
-PASSES_FIRST, PASSES_BETWEEN, PASSES_LAST = 3, 2, 5
+
+
+class Passes(NamedTuple):
+    """In how many rounds to merge, and how often to go over the trees before, between and after them."""
+
+    rounds: int = 12
+    first: int = 3
+    between: int = 2
+    last: int = 5
+
+
+QUICK = Passes(5, 2, 1, 3)
 
 
 def merge(
@@ -35,6 +45,7 @@ def merge(
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
+    passes: Passes | None = None,
 ) -> Forest:
     """Return a refined forest with fewer leaves: those that hardly differ from their sibling are merged with it.
 
@@ -58,6 +69,8 @@ def merge(
         Threads that look up the leaves.
     progress : function, optional
         Called with the leaves merged so far, of how many, and the loss.
+    passes : Passes, optional
+        In how many rounds, and how often to go over the trees: 12; 3 times before, twice between, 5 times after.
 
     Examples
     --------
@@ -78,6 +91,7 @@ def merge(
     target = checked_targets(y, forest)
     weight = np.ones(target.size) if sample_weight is None else as_weights(sample_weight, target.size)
     plan.check(forest)
+    plan = plan if passes is None else plan._replace(passes=passes)
     leaf = find_leaves(Problem(forest), [(X, target.size)], by_row=False, n_jobs=n_jobs)
     return merge_leaves(forest, _RowsHere(leaf, target, weight), plan, progress)
 
@@ -103,6 +117,7 @@ class MergePlan(NamedTuple):
     wanted: str  # in words
     loss: Loss
     l2: float
+    passes: Passes = Passes()
 
     @classmethod
     def of(
@@ -138,15 +153,15 @@ def merge_leaves(
     """Return the forest merged by these rows, as `merge` says."""
     budget, measure = plan.budget, plan.measure
     merging = _Merging(forest, rows, plan.loss, plan.l2)
-    objective = merging.refine(PASSES_FIRST)
+    objective = merging.refine(plan.passes.first)
     at_first = now = lowest = measure(merging.forest)
     n_in_vain = 0
-    shrink = (budget / max(now, budget)) ** (1.0 / ROUNDS)
+    shrink = (budget / max(now, budget)) ** (1.0 / plan.passes.rounds)
     while now > budget:
         n_leaves = merging.forest.n_leaves
         needed = int(np.ceil((now - budget) / (2.0 * now / max(merging.forest.n_nodes, 2))))
         merging.merge(max(1, min(needed, int(n_leaves * (1.0 - shrink)))))
-        objective = merging.refine(PASSES_BETWEEN)
+        objective = merging.refine(plan.passes.between)
         now = measure(merging.forest)
         # What a function counts may rise for a while, as where a table of equal leaves no longer pays.
         n_in_vain = n_in_vain + 1 if now >= lowest else 0
@@ -155,7 +170,7 @@ def merge_leaves(
             raise ValueError(f"merging does not make the forest smaller than {lowest:,}, as accounting counts it")
         if progress is not None:
             progress(min(at_first - now, at_first - budget), max(at_first - budget, 1), objective)
-    merging.refine(PASSES_LAST)
+    merging.refine(plan.passes.last)
     return merging.forest
 
 
@@ -166,7 +181,8 @@ class _RowsHere:
         self.leaf, self.y, self.weight = leaf, y, weight
 
     def descent(self, problem: Problem, loss: Loss, l2: float, anchor: Vector) -> Descent:
-        width = width_of(loss, problem.scores(self.leaf, slice(None))[:, 0], self.y, self.weight)
+        scores = problem.scores(self.leaf, slice(None))[:, 0] if loss.has_width else self.y
+        width = width_of(loss, scores, self.y, self.weight)
         target = problem.targets(self.y, loss)
         return Descent(problem, self.leaf, target, self.weight, loss, width, l2, anchor)
 
