@@ -1,0 +1,92 @@
+"""Parquet files."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.datasets._collect import MOST_TEXTS, Labels, Raw, Unread, nominal_of
+from billhook.packing import Column
+
+MAGIC = b"PAR1"
+
+
+class Parquet(NamedTuple):
+    """A table in a Parquet file."""
+
+    file: Any
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+        """Return the columns, read one after the other."""
+        columns = {
+            name: _column(self._cells(name), is_nominal=name in nominal) for name in self.names if name != label
+        }
+        return Raw(columns, None if label is None else _labels(self._cells(label)))
+
+    def _cells(self, name: str) -> Any:
+        return self.file.read(columns=[name], use_threads=False)[name]
+
+
+def parquet(path: Path) -> Parquet:
+    """Return the table in a Parquet file."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise ImportError("to read Parquet files, pip install 'billhook[study]'") from None
+    try:
+        file = ParquetFile(path)
+    except ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from None
+    return Parquet(file, tuple(file.schema_arrow.names))
+
+
+def _labels(cells: Any) -> Labels:
+    from pyarrow import types
+
+    labels = np.empty(len(cells), object)
+    labels[:] = cells.to_pylist()
+    is_number = types.is_integer(cells.type) or types.is_floating(cells.type) or types.is_decimal(cells.type)
+    return Labels(labels, not is_number)
+
+
+def _column(cells: Any, *, is_nominal: bool) -> Column | Unread:
+    from pyarrow import types
+
+    type_ = cells.type
+    if types.is_null(type_):
+        return np.full(len(cells), np.nan, np.float32)
+    if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
+        numbers = _numbers(cells)
+        return nominal_of(*_texts_of(numbers)) if is_nominal else numbers
+    if (
+        types.is_boolean(type_)
+        or types.is_string(type_)
+        or types.is_large_string(type_)
+        or types.is_dictionary(type_)
+    ):
+        encoded = (cells.cast(type_.value_type) if types.is_dictionary(type_) else cells).dictionary_encode()
+        encoded = encoded.combine_chunks()
+        texts = [str(text).strip() for text in encoded.dictionary.to_pylist()]
+        if len(texts) > MOST_TEXTS:
+            return Unread(f"is text with more than {MOST_TEXTS:,} different values: an identifier or free text")
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        return nominal_of(codes, texts)
+    return Unread(f"is of the type {type_}, which is not read")
+
+
+def _numbers(cells: Any) -> NDArray[np.float32]:
+    from pyarrow import float64
+
+    with np.errstate(over="ignore"):
+        return np.asarray(cells.cast(float64(), safe=False).to_numpy(), np.float64).astype(np.float32)
+
+
+def _texts_of(numbers: NDArray[np.float32]) -> tuple[NDArray[np.int32], list[str]]:
+    """Return numbers as text files write them: whole ones without a point."""
+    different, codes = np.unique(numbers, return_inverse=True)
+    texts = [str(int(number)) if number == np.rint(number) else str(number) for number in different]
+    return codes.astype(np.int32), texts
