@@ -1,6 +1,7 @@
 """The column to predict: classes or numbers."""
 
 import re
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -25,17 +26,18 @@ class Target(NamedTuple):
     notes: tuple[str, ...]
 
 
-def target_of(labels: Labels, where: str, task: str | None) -> Target:
-    """Return the labels as classes or numbers; `where` names the column in messages.
+def target_of(labels: Labels, name: str, path: Path, task: str | None) -> Target:
+    """Return the labels as classes or numbers.
 
     Without a task, text and few different whole numbers are classes, and other numbers are numbers.
     """
+    where = label_column(name, path)
     known: dict[str, Task] = {name: name for name in get_args(Task)}
     asked = None if task is None else look_up(task, known, "there is no task")
     different = list(dict.fromkeys(labels.cells.tolist()))
     numbers = _numbers(different, asked, is_nominal=labels.is_nominal)
     check_present(labels.cells, where, NO_LABEL if numbers is None else MISSING)
-    chosen, notes = (asked, ()) if asked else _guess(different, numbers, where, len(labels.cells))
+    chosen, notes = (asked, ()) if asked else _guess(different, numbers, repr(name), len(labels.cells))
     y = _as_numbers(labels.cells, numbers, where) if chosen == "regression" else _as_classes(labels, numbers)
     n_different = np.unique(y).size
     if n_different == 1:
@@ -43,6 +45,11 @@ def target_of(labels: Labels, where: str, task: str | None) -> Target:
     if chosen == "classification":
         _check_classes(n_different, y, where)
     return Target(y, chosen, notes)
+
+
+def label_column(name: str, path: Path) -> str:
+    """Return what messages call the column of the labels."""
+    return f"the label column {name!r} of {path}"
 
 
 def check_present(cells: NDArray[Any], where: str, missing: frozenset[str]) -> None:
@@ -95,18 +102,18 @@ def _numbers(different: list[Any], asked: Task | None, *, is_nominal: bool) -> d
 
 
 def _guess(
-    different: list[Any], numbers: dict[Any, float] | None, where: str, n_rows: int
+    different: list[Any], numbers: dict[Any, float] | None, name: str, n_rows: int
 ) -> tuple[Task, tuple[str, ...]]:
     if numbers is None:
-        return "classification", (f"{where} holds {len(different):,} different names: classification.",)
+        return "classification", (f"{name} holds {len(different):,} different names: classification.",)
     values = set(numbers.values())
     count = len(values)
     is_whole = all(value == np.rint(value) for value in values)
     if is_whole and (count <= 2 or (count <= MOST_GUESSED and count * ROWS_EACH <= n_rows)):
-        why = f"{where} has {count} different whole numbers: classification; --task regression overrides."
+        why = f"{name} has {count} different whole numbers: classification; --task regression overrides."
         return "classification", (why,)
     kind = "whole numbers" if is_whole else "numbers"
-    return "regression", (f"{where} has {count:,} different {kind}: regression; --task classification overrides.",)
+    return "regression", (f"{name} has {count:,} different {kind}: regression; --task classification overrides.",)
 
 
 def _as_numbers(cells: NDArray[Any], numbers: dict[Any, float] | None, where: str) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from billhook.datasets._arff import arff
 from billhook.datasets._collect import Raw, Source, Unread, is_number
 from billhook.datasets._delimited import Delimited, delimited
-from billhook.datasets._labels import Task, check_present, target_of
+from billhook.datasets._labels import Task, check_present, label_column, target_of
 from billhook.datasets._parquet import MAGIC, parquet
 from billhook.forest import look_up
 from billhook.packing import MOST_CATEGORIES, Column, Nominal
@@ -80,7 +80,7 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
     raw = source.read(name, frozenset())
     assert raw.labels is not None
     _check_rows(path, source, len(raw.labels.cells))
-    target = target_of(raw.labels, f"the label column {name!r} of {path}", task)
+    target = target_of(raw.labels, name, path, task)
     columns, left_out = _parted(raw)
     for column, cells in columns.items():
         _check_points(cells, column, path)
@@ -111,9 +111,9 @@ def read_features(
     name = None if label is None else _label_name(label, source.names, path)
     raw = source.read(name, frozenset(nominal))
     y: NDArray[Any] = np.zeros(0)
-    if raw.labels is not None:
+    if raw.labels is not None and name is not None:
         y = raw.labels.cells
-        check_present(y, f"the label column {name!r} of {path}", frozenset({""}))
+        check_present(y, label_column(name, path), frozenset({""}))
     columns, left_out = _parted(raw)
     n_rows = max((len(_cells(column)) for column in columns.values()), default=len(y))
     _check_rows(path, source, n_rows)
