@@ -172,4 +172,5 @@ def column_table(encoding: Encoding, form: Form, prefix: str) -> str:
 
 def _cell(text: str) -> str:
     """Return a text that may stand in a table of Markdown."""
-    return re.sub(r"([|`*_<>\[\]])", r"\\\1", comment(text))
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", plain)

@@ -127,7 +127,8 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
     about = "\n".join([cost(packed, form), *map(comment, notes)])
     others = [f"`{prefix}_scores{suffix(one)}` for `{c_type(one)}`" for one in form.inputs[1:]]
     also = f"For whole numbers, without floats, there are\n{' and '.join(others)}." if others else ""
-    filled = "".join(f"    {line}\n" for line in example(packed, form, prefix))
+    lines = example(packed, form, prefix)
+    filled = "".join(f"    {line}\n" for line in [*lines, "/* and so on, for every column */"] if lines)
     return f"""# {prefix}
 
 {layout.n_trees} trees, {layout.n_leaves} leaves; predicts {kind} from {packed.n_features} features.
@@ -160,7 +161,6 @@ def _features(packed: Packed, form: Form, prefix: str) -> str:
     return f"""The columns of the table. A number goes to its place in `x`; a category goes there by the function of
 its column, which sets all its inputs. What is none of the categories counts as missing.
 {also}
-
 {column_table(packed.encoding, form, prefix)}"""
 
 

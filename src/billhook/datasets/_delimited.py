@@ -34,7 +34,7 @@ class Delimited(NamedTuple):
 
     def _blocks(self) -> Iterator[Rows]:
         with opened(self.path) as file:
-            rows = _rows(file, self.delimiter)
+            rows = _rows(file, self.delimiter, strict=True)
             if self.has_names:
                 next(rows)
             for block in blocks_of(rows):
@@ -61,9 +61,10 @@ def delimited(path: Path) -> Delimited:
     return Delimited(path, delimiter, names, True, ())
 
 
-def _rows(lines: Iterable[str], delimiter: str) -> Iterator[Sequence[str]]:
-    """Return the cells of each line that has any."""
-    return (row for row in csv.reader(_lines(lines, delimiter), delimiter=delimiter, skipinitialspace=True) if row)
+def _rows(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Iterator[Sequence[str]]:
+    """Return the cells of each line that has any; where strict, a quote that is not closed is an error."""
+    lines = _lines(lines, delimiter)
+    return (row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict) if row)
 
 
 def _lines(lines: Iterable[str], delimiter: str) -> Iterable[str]:

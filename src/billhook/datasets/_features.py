@@ -1,5 +1,6 @@
 """From the columns of a table to the features of a model."""
 
+from reprlib import repr as short
 from typing import Any, Literal
 
 import numpy as np
@@ -69,7 +70,7 @@ def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
     cell = column.categories[column.codes[row]]
     hint = "write decimals with a point" if "," in cell else "the model was trained on numbers there"
     raise ValueError(
-        f"column {name!r} of {table.path} holds {cell!r} in row {row + 1:,}, which is not a number; {hint}"
+        f"column {name!r} of {table.path} holds {short(cell)} in row {row + 1:,}, which is not a number; {hint}"
     )
 
 

@@ -24,7 +24,7 @@ class Parquet(NamedTuple):
         columns = {
             name: _column(self._cells(name), is_nominal=name in nominal) for name in self.names if name != label
         }
-        return Raw(columns, None if label is None else _labels(self._cells(label)))
+        return Raw(columns, None if label is None else _labels(self._cells(label), label))
 
     def _cells(self, name: str) -> Any:
         return self.file.read(columns=[name], use_threads=False)[name]
@@ -44,13 +44,27 @@ def parquet(path: Path) -> Parquet:
     return Parquet(file, tuple(file.schema_arrow.names))
 
 
-def _labels(cells: Any) -> Labels:
+def _is_number(type_: Any) -> bool:
     from pyarrow import types
 
+    return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
+
+
+def _is_name(type_: Any) -> bool:
+    from pyarrow import types
+
+    is_text = types.is_string(type_) or types.is_large_string(type_)
+    return bool(is_text or types.is_boolean(type_) or types.is_dictionary(type_))
+
+
+def _labels(cells: Any, name: str) -> Labels:
+    if not _is_number(cells.type) and not _is_name(cells.type):
+        raise ValueError(
+            f"the label column {name!r} is of the type {cells.type}: only numbers and names are predicted"
+        )
     labels = np.empty(len(cells), object)
     labels[:] = cells.to_pylist()
-    is_number = types.is_integer(cells.type) or types.is_floating(cells.type) or types.is_decimal(cells.type)
-    return Labels(labels, not is_number)
+    return Labels(labels, not _is_number(cells.type))
 
 
 def _column(cells: Any, *, is_nominal: bool) -> Column | Unread:
@@ -59,7 +73,7 @@ def _column(cells: Any, *, is_nominal: bool) -> Column | Unread:
     type_ = cells.type
     if types.is_null(type_):
         return np.full(len(cells), np.nan, np.float32)
-    if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
+    if _is_number(type_):
         numbers = _numbers(cells)
         return nominal_of(*_texts_of(numbers)) if is_nominal else numbers
     if (

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,7 @@ def _check_points(column: Column, name: str, path: Path) -> None:
     if odd and all(DECIMAL_COMMA.fullmatch(category) for category in odd):
         row = int(np.argmax(column.codes == column.categories.index(odd[0]))) + 1
         raise ValueError(
-            f"column {name!r} of {path} holds {odd[0]!r} in row {row:,}: write numbers with a decimal point, and "
+            f"column {name!r} of {path} holds {short(odd[0])} in row {row:,}: write numbers with a decimal point, and "
             "without commas between thousands"
         )
 
@@ -193,7 +194,7 @@ def _why_not_nominal(column: Nominal) -> str:
     if n_different == 0:
         return "has no value in any row"
     if n_different == 1 and n_present == len(column.codes):
-        return f"is {column.categories[0]!r} in every row"
+        return f"is {short(column.categories[0])} in every row"
     if n_different > MOST_CATEGORIES or (n_different > FEW_TEXTS and n_different > NEARLY_ALL * n_present):
         return f"is text with {n_different:,} different values in {n_present:,} rows: an identifier or free text"
     return ""
