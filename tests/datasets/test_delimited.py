@@ -151,7 +151,7 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
         ("a;y\n1,5;0\n2;1\n-3,25;0\n", "'a' of .* holds '-3,25' in row 3: write numbers with a decimal point"),
         ("a,y\n1,0\n2,\n3,1\n4,\n", "has 2 empty cells among 4, the first in row 2: fill them in, or remove"),
         ("a,y\n1,0\n1,1\n1,1\n", "no column to learn from beside 'y': 'a' is 1 in every row"),
-        ("a,y\n1,5\n2,5\n", "is '5' in every row: there is nothing to learn"),
+        ("a,y\n1,5\n2,5\n", "is '5' in every row: nothing to learn"),
         ('a,y\n1,"2\n' + "3,4\n" * 40_000, "is a quote not closed"),
     ],
 )

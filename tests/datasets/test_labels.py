@@ -51,7 +51,7 @@ def test_a_task_that_is_asked_for_is_done_without_a_note(read):
 @pytest.mark.parametrize(
     ("labels", "task", "message"),
     [
-        (["a", "b", "a"], "regression", "holds 'a' in row 1, which is not a number: use --task classification"),
+        (["a", "b", "a"], "regression", "holds 'a' in row 1, not a number: use --task classification"),
         ([1, 2, "inf"], "regression", "infinite number in row 3"),
         ([1, 2, "NA", "none"], None, "has 2 empty cells among 4, the first in row 3"),
         (["a", "b", "?"], None, "has 1 empty cells among 3"),

@@ -133,9 +133,11 @@ def _put(place: Place, kind: Input, prefix: str) -> list[str]:
     type_, count = c_type(kind), len(place.column.categories)
     begin = [f"static inline void {put_name(place, kind, prefix)}({type_} *x, int category)", "{"]
     if place.column.kind == "ordered":
-        missing = "(float)NAN" if kind == "float" else "0"
         is_known = f"category >= 0 && category < {count}"
-        return [*begin, f"    x[{place.first}] = {is_known} ? ({type_})category : {missing};", "}"]
+        value = f"({type_})({is_known} ? category : 0)"
+        if kind == "float":
+            value = f"{is_known} ? (float)category : (float)NAN"
+        return [*begin, f"    x[{place.first}] = {value};", "}"]
     return [
         *begin,
         "    int k;",

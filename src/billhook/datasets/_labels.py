@@ -42,9 +42,7 @@ def target_of(labels: Labels, name: str, path: Path, task: str | None) -> Target
     y = _as_numbers(labels.cells, numbers, where) if chosen == "regression" else _as_classes(labels, numbers)
     n_different = np.unique(y).size
     if n_different == 1:
-        raise ValueError(
-            f"{where} is {short(different[0])} in every row: there is nothing to learn; name another column"
-        )
+        raise ValueError(f"{where} is {short(different[0])} in every row: nothing to learn; name another column")
     if chosen == "classification":
         _check_classes(n_different, y, where)
     return Target(y, chosen, notes)
@@ -122,9 +120,7 @@ def _guess(
 def _as_numbers(cells: NDArray[Any], numbers: dict[Any, float] | None, where: str) -> NDArray[np.float64]:
     if numbers is None:
         row, cell = next((row, cell) for row, cell in enumerate(cells.tolist(), start=1) if not _is_number(cell))
-        raise ValueError(
-            f"{where} holds {short(cell)} in row {row:,}, which is not a number: use --task classification"
-        )
+        raise ValueError(f"{where} holds {short(cell)} in row {row:,}, not a number: use --task classification")
     y = np.fromiter((numbers[cell] for cell in cells.tolist()), np.float64, len(cells))
     if not np.isfinite(y).all():
         raise ValueError(f"{where} has an infinite number in row {np.flatnonzero(~np.isfinite(y))[0] + 1:,}")

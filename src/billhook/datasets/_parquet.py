@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.datasets._collect import MOST_TEXTS, Labels, Raw, Unread, nominal_of
-from billhook.packing import Column
+from billhook.packing import Column, Nominal
 
 MAGIC = b"PAR1"
 
@@ -70,26 +70,30 @@ def _labels(cells: Any, name: str) -> Labels:
 def _column(cells: Any, *, is_nominal: bool) -> Column | Unread:
     from pyarrow import types
 
-    type_ = cells.type
-    if types.is_null(type_):
+    if types.is_null(cells.type):
         return np.full(len(cells), np.nan, np.float32)
-    if _is_number(type_):
-        numbers = _numbers(cells)
-        return nominal_of(*_texts_of(numbers)) if is_nominal else numbers
-    if (
-        types.is_boolean(type_)
-        or types.is_string(type_)
-        or types.is_large_string(type_)
-        or types.is_dictionary(type_)
-    ):
-        encoded = (cells.cast(type_.value_type) if types.is_dictionary(type_) else cells).dictionary_encode()
-        encoded = encoded.combine_chunks()
-        texts = [str(text).strip() for text in encoded.dictionary.to_pylist()]
-        if len(texts) > MOST_TEXTS:
-            return Unread(f"is text with more than {MOST_TEXTS:,} different values: an identifier or free text")
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-        return nominal_of(codes, texts)
-    return Unread(f"is of the type {type_}, which is not read")
+    if _is_name(cells.type) or (is_nominal and _is_number(cells.type)):
+        return _nominal(cells)
+    if _is_number(cells.type):
+        return _numbers(cells)
+    return Unread(f"is of the type {cells.type}, which is not read")
+
+
+def _nominal(cells: Any) -> Nominal | Unread:
+    from pyarrow import types
+
+    # Each part of a file may number its names differently.
+    plain = cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
+    encoded = plain.dictionary_encode().combine_chunks()
+    if len(encoded.dictionary) > MOST_TEXTS:
+        return Unread(f"is text with more than {MOST_TEXTS:,} different values: an identifier or free text")
+    texts = [_text(value) for value in encoded.dictionary.to_pylist()]
+    return nominal_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
+
+
+def _text(value: Any) -> str:
+    """Return a value as a text file has it: whole numbers without a point."""
+    return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value).strip()
 
 
 def _numbers(cells: Any) -> NDArray[np.float32]:
@@ -97,10 +101,3 @@ def _numbers(cells: Any) -> NDArray[np.float32]:
 
     with np.errstate(over="ignore"):
         return np.asarray(cells.cast(float64(), safe=False).to_numpy(), np.float64).astype(np.float32)
-
-
-def _texts_of(numbers: NDArray[np.float32]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return numbers as text files write them: whole ones without a point."""
-    different, codes = np.unique(numbers, return_inverse=True)
-    texts = [str(int(number)) if number == np.rint(number) else str(number) for number in different]
-    return codes.astype(np.int32), texts

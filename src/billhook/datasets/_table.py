@@ -168,8 +168,8 @@ def _check_points(column: Column, name: str, path: Path) -> None:
     if odd and all(DECIMAL_COMMA.fullmatch(category) for category in odd):
         row = int(np.argmax(column.codes == column.categories.index(odd[0]))) + 1
         raise ValueError(
-            f"column {name!r} of {path} holds {short(odd[0])} in row {row:,}: write numbers with a decimal point, and "
-            "without commas between thousands"
+            f"column {name!r} of {path} holds {short(odd[0])} in row {row:,}: write numbers with a decimal point, "
+            "and without commas between thousands"
         )
 
 
