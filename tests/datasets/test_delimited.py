@@ -201,6 +201,21 @@ def test_columns_that_tell_nothing_are_left_out_with_a_reason(tmp_path):
     assert read_features(tmp_path / "rows.csv").names == tuple(frame.columns)
 
 
+def test_a_word_among_numbers_is_named(tmp_path):
+    lines = "\n".join(f"{k / 7},{k % 5},{k % 2}" for k in range(400))
+    (tmp_path / "rows.csv").write_text(f"a,b,y\n{lines}\nn.d.,1,1\n")
+    why = "holds text, 'n.d.', among numbers: correct it, or mark missing values with NA"
+    assert read_table(tmp_path / "rows.csv", "y").left_out == {"a": why}
+
+
+def test_decimal_commas_are_refused_however_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(_collect, "MOST_TEXTS", 50)
+    lines = "\n".join(f"{k},{k};{k % 5};{k % 2}" for k in range(100))
+    (tmp_path / "rows.csv").write_text(f"a;b;y\n{lines}\n")
+    with pytest.raises(ValueError, match=r"'a' of .*rows.csv holds '0,0': write numbers with a decimal point"):
+        read_table(tmp_path / "rows.csv", "y")
+
+
 def test_texts_without_end_are_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(_collect, "MOST_TEXTS", 50)
     monkeypatch.setattr(_collect, "BLOCK", 10)

@@ -1,7 +1,9 @@
 """Cells of text, some thousand rows at a time, made into columns."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -11,18 +13,26 @@ from billhook.packing import Column, Nominal
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Rows whose cells are strings at one time.
-BLOCK = 4096
+BLOCK = 512
 # More different texts than these are not kept: no model could use them.
 MOST_TEXTS = 2**16
+# Up to this share of different texts that are no numbers, the others are what is meant.
+STRAY = 0.1
+WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
+WRITE_POINTS = "write numbers with a decimal point, and without commas between thousands"
 
 Wanted = Literal["guess", "text", "label"]
 Rows = list[Sequence[str]]
 
 
 class Unread(NamedTuple):
-    """A column that cannot be used, and why: words that follow its name."""
+    """A column that cannot be used, and why: words that follow its name.
+
+    It is at fault if a user surely wants it to be used.
+    """
 
     why: str
+    is_at_fault: bool = False
 
 
 class Labels(NamedTuple):
@@ -83,6 +93,21 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def comma_in(texts: Iterable[str]) -> str | None:
+    """Return the first number with a comma if all texts that are no numbers are such."""
+    odd = [text for text in texts if not is_number(text)]
+    return odd[0] if odd and all(map(WITH_COMMA.fullmatch, odd)) else None
+
+
+def too_many(texts: Collection[str], count: str) -> str:
+    """Return why a column of so many different texts is not used: words that follow its name."""
+    odd = [text for text in texts if not is_number(text)]
+    if len(odd) > STRAY * len(texts):
+        return f"is text with {count}: an identifier or free text"
+    example = f", {short(odd[0])}," if odd else ""
+    return f"holds text{example} among numbers: correct it, or mark missing values with NA"
 
 
 def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[Rows]:
@@ -171,12 +196,11 @@ class _Texts:
         if len(index) > MOST_TEXTS:
             self.is_full = True
             self.parts.clear()
-            index.clear()
         return True
 
     def finished(self) -> Nominal | Unread:
         if self.is_full:
-            return Unread(f"is text with more than {MOST_TEXTS:,} different values: an identifier or free text")
+            return unread_texts(self.index)
         return nominal_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.index))
 
 
@@ -202,6 +226,14 @@ class _Nothing:
 
     def finished(self) -> Unread:
         return Unread("was not read")
+
+
+def unread_texts(texts: Collection[str]) -> Unread:
+    """Return a column of more texts than are kept."""
+    comma = comma_in(texts)
+    if comma is not None:
+        return Unread(f"holds {short(comma)}: {WRITE_POINTS}", is_at_fault=True)
+    return Unread(too_many(texts, f"more than {MOST_TEXTS:,} different values"))
 
 
 def nominal_of(codes: NDArray[np.int32], texts: Sequence[str]) -> Nominal:

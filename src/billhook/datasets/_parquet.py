@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.datasets._collect import MOST_TEXTS, Labels, Raw, Unread, nominal_of
+from billhook.datasets._collect import MOST_TEXTS, Labels, Raw, Unread, nominal_of, unread_texts
 from billhook.packing import Column, Nominal
 
 MAGIC = b"PAR1"
@@ -85,9 +85,9 @@ def _nominal(cells: Any) -> Nominal | Unread:
     # Each part of a file may number its names differently.
     plain = cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
     encoded = plain.dictionary_encode().combine_chunks()
-    if len(encoded.dictionary) > MOST_TEXTS:
-        return Unread(f"is text with more than {MOST_TEXTS:,} different values: an identifier or free text")
     texts = [_text(value) for value in encoded.dictionary.to_pylist()]
+    if len(texts) > MOST_TEXTS:
+        return unread_texts(texts)
     return nominal_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.datasets._arff import arff
-from billhook.datasets._collect import Raw, Source, Unread, is_number
+from billhook.datasets._collect import WRITE_POINTS, Raw, Source, Unread, comma_in, too_many
 from billhook.datasets._delimited import Delimited, delimited
 from billhook.datasets._labels import Task, check_present, label_column, target_of
 from billhook.datasets._parquet import MAGIC, parquet
@@ -25,7 +25,6 @@ FEW_TEXTS = 10
 NEARLY_ALL = 0.9
 # What columns that number the rows are called.
 ROW_NAMES = {"id", "index", "row", "unnamed: 0", "__index_level_0__", "rownames"}
-DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,9 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
     assert raw.labels is not None
     _check_rows(path, source, len(raw.labels.cells))
     target = target_of(raw.labels, name, path, task)
-    columns, left_out = _parted(raw)
-    for column, cells in columns.items():
+    for column, cells in raw.columns.items():
         _check_points(cells, column, path)
+    columns, left_out = _parted(raw)
     reasons = {column: why for column, cells in columns.items() if (why := _why_not(column, cells))}
     left_out |= reasons
     kept = {column: cells for column, cells in columns.items() if column not in reasons}
@@ -160,17 +159,14 @@ def _parted(raw: Raw) -> tuple[dict[str, Column], dict[str, str]]:
     return columns, {name: column.why for name, column in raw.columns.items() if isinstance(column, Unread)}
 
 
-def _check_points(column: Column, name: str, path: Path) -> None:
+def _check_points(column: Column | Unread, name: str, path: Path) -> None:
     """Raise ValueError for numbers with a decimal comma."""
-    if not isinstance(column, Nominal):
-        return
-    odd = [category for category in column.categories if not is_number(category)]
-    if odd and all(DECIMAL_COMMA.fullmatch(category) for category in odd):
-        row = int(np.argmax(column.codes == column.categories.index(odd[0]))) + 1
-        raise ValueError(
-            f"column {name!r} of {path} holds {short(odd[0])} in row {row:,}: write numbers with a decimal point, "
-            "and without commas between thousands"
-        )
+    if isinstance(column, Unread) and column.is_at_fault:
+        raise ValueError(f"column {name!r} of {path} {column.why}")
+    comma = comma_in(column.categories) if isinstance(column, Nominal) else None
+    if isinstance(column, Nominal) and comma is not None:
+        row = int(np.argmax(column.codes == column.categories.index(comma))) + 1
+        raise ValueError(f"column {name!r} of {path} holds {short(comma)} in row {row:,}: {WRITE_POINTS}")
 
 
 def _why_not(name: str, column: Column) -> str:
@@ -196,7 +192,7 @@ def _why_not_nominal(column: Nominal) -> str:
     if n_different == 1 and n_present == len(column.codes):
         return f"is {short(column.categories[0])} in every row"
     if n_different > MOST_CATEGORIES or (n_different > FEW_TEXTS and n_different > NEARLY_ALL * n_present):
-        return f"is text with {n_different:,} different values in {n_present:,} rows: an identifier or free text"
+        return too_many(column.categories, f"{n_different:,} different values in {n_present:,} rows")
     return ""
 
 
