@@ -4,9 +4,9 @@ from subprocess import SubprocessError
 from typing import Any
 
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
-from billhook.cli._model import features_of
+from billhook.cli._model import nominal_of
 from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, measure, targets
-from billhook.datasets import read_features, read_table
+from billhook.datasets import features_of, read_features
 from billhook.packing import load
 
 
@@ -19,9 +19,11 @@ def add_to(commands: Any) -> None:
         description="Compile a model for a device, run rows of a table in its emulator, and print what that took.",
     )
     parser.add_argument("model", metavar="MODEL", help="a model file: packed, or a forest, which is packed")
-    parser.add_argument("table", metavar="TABLE", help="rows to run: CSV or Parquet; other columns do not matter")
+    parser.add_argument(
+        "table", metavar="TABLE", help="rows to run: CSV, Parquet or ARFF; other columns do not matter"
+    )
     parser.add_argument("--target", required=True, help="see `billhook targets`; or all")
-    parser.add_argument("--label", metavar="COLUMN", help="a column of numbers to leave out")
+    parser.add_argument("--label", metavar="COLUMN", help="a column to leave out")
     parser.add_argument("--layout", default="both", metavar="NAME", help="compact, fast or both (default)")
     parser.add_argument("--inputs", default="float", metavar="KIND", help="float (default), int16 or uint8")
     add_packing(parser)
@@ -33,8 +35,7 @@ def run(given: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each device."""
     model = load(given.model)
     packed = packed_as_asked(model, given, {})
-    table = read_features(given.table) if given.label is None else read_table(given.table, given.label)
-    X = features_of(table, packed)
+    X = features_of(read_features(given.table, given.label, nominal=nominal_of(packed)), packed)
     names = [target.name for target in targets()] if given.target == "all" else [given.target]
     print(f"{given.model}: {packed!r}", file=sys.stderr)
     found: list[Measurement] = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.datasets import Table, labels_like, read_table
+from billhook.datasets import features_of, labels_like, read_features
 from billhook.forest import Forest, load
 from billhook.packing import Packed
 
@@ -19,7 +19,7 @@ Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
 def add_model_and_table(parser: argparse.ArgumentParser, rows: str) -> None:
     """Add MODEL, TABLE and --label."""
     parser.add_argument("model", metavar="MODEL", help="a forest that Forest.save wrote")
-    parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV or Parquet")
+    parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV, Parquet or ARFF")
     parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
 
 
@@ -41,8 +41,14 @@ def read(given: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArra
 
 def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Return the rows of a table for this forest, and their labels as it knows them."""
-    table = read_table(path, label)
+    table = read_features(path, label, nominal=nominal_of(forest))
     return features_of(table, forest), labels_like(table.y, forest.classes)
+
+
+def nominal_of(model: Forest | Packed) -> frozenset[str]:
+    """Return the names of the columns that a model reads as names, whatever they look like."""
+    encoding = model.encoding if isinstance(model, Packed) else None
+    return frozenset() if encoding is None else encoding.nominal
 
 
 def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:
@@ -54,16 +60,6 @@ def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:
     for path, X, y in tables:
         name, old, new = _quality(before, after, X, y)
         print(f"{name:18}{old:>14}{new:>14}   on the {len(y):,} rows of {path}")
-
-
-def features_of(table: Table, forest: Forest | Packed) -> NDArray[np.float32]:
-    """Return the columns the forest was trained on, by name where it knows names."""
-    if forest.feature_names is None:
-        return table.X
-    missing = [name for name in forest.feature_names if name not in table.names]
-    if missing:
-        raise ValueError(f"the table lacks the column {missing[0]!r}, which the forest was trained on")
-    return table.X[:, [table.names.index(name) for name in forest.feature_names]]
 
 
 def _quality(before: Forest, after: Forest, X: NDArray[np.float32], y: NDArray[Any]) -> tuple[str, str, str]:

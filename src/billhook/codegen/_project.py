@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.codegen._columns import column_table, example
 from billhook.codegen._form import Form, Input, as_inputs, c_type, suffix
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._source import cost, float_literal, header, source
@@ -111,8 +112,6 @@ static const int32_t expected_{kind}[{len(rows)}][{packed.layout.n_columns}] = {
 def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequence[str]) -> str:
     layout = packed.layout
     kind = "a number" if packed.classes is None else f"one of {packed.n_classes} classes"
-    names = packed.feature_names or tuple(f"feature {k}" for k in range(packed.n_features))
-    features = "\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names))
     first = form.inputs[0]
     call = (
         f"    float y = {prefix}_value{suffix(first)}(x);"
@@ -128,6 +127,8 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
     about = "\n".join([cost(packed, form), *map(comment, notes)])
     others = [f"`{prefix}_scores{suffix(one)}` for `{c_type(one)}`" for one in form.inputs[1:]]
     also = f"For whole numbers, without floats, there are\n{' and '.join(others)}." if others else ""
+    lines = example(packed, form, prefix)
+    filled = "".join(f"    {line}\n" for line in [*lines, "/* and so on, for every column */"] if lines)
     return f"""# {prefix}
 
 {layout.n_trees} trees, {layout.n_leaves} leaves; predicts {kind} from {packed.n_features} features.
@@ -137,18 +138,30 @@ Add `{prefix}.h` and `{prefix}.c` to your program:
 
     #include "{prefix}.h"
 
-    {c_type(first)} x[{packed.n_features}] = {{...}};{missing}
-{call}
+    {c_type(first)} x[{packed.n_features}]{"" if filled else " = {...}"};{missing}
+{filled}{call}
 
 `{prefix}_scores{suffix(first)}` has the raw scores in units of {float_literal(packed.scale)}. {also}
 Compile with `-Os -ffunction-sections` and link with `-Wl,--gc-sections`, as the Arduino IDE does, so that functions
 that you do not call take no room. `make test` compiles the model for this machine and compares it with the rows in
 `selftest.c`.
 {arduino}
-The features, in this order:
-
-{features}
+{_features(packed, form, prefix)}
 """
+
+
+def _features(packed: Packed, form: Form, prefix: str) -> str:
+    """Return what the model takes: its features, or the columns that they come from."""
+    if packed.encoding is None:
+        names = packed.feature_names or tuple(f"feature {k}" for k in range(packed.n_features))
+        listed = "\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names))
+        return f"The features, in this order:\n\n{listed}"
+    others = [f"`{suffix(kind)}` for `{c_type(kind)}`" for kind in form.inputs if kind != form.inputs[0]]
+    also = f"Names of functions end in {' and '.join(others)}.\n" if others else ""
+    return f"""The columns of the table. A number goes to its place in `x`; a category goes there by the function of
+its column, which sets all its inputs. What is none of the categories counts as missing.
+{also}
+{column_table(packed.encoding, form, prefix)}"""
 
 
 def _properties(prefix: str) -> str:
@@ -171,6 +184,7 @@ def _sketch(packed: Packed, form: Form, prefix: str) -> str:
         answer = f"Serial.println({prefix}_value{suffix(first)}(x));"
     else:
         answer = f"Serial.println({prefix}_class_name({prefix}_predict{suffix(first)}(x)));"
+    filled = "".join(f"  {line}\n" for line in example(packed, form, prefix))
     return f"""#include <{prefix}.h>
 
 void setup() {{
@@ -179,7 +193,7 @@ void setup() {{
 
 void loop() {{
   {c_type(first)} x[{prefix.upper()}_N_FEATURES] = {{0}};  // put your measurements here
-  {answer}
+{filled}  {answer}
   delay(1000);
 }}
 """

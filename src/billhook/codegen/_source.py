@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from billhook.codegen._columns import column_includes, column_lines
 from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
 from billhook.codegen._form import LIMITS, Form, Program, c_type, suffix
@@ -39,6 +40,7 @@ def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Seq
         call,
         " */",
         "",
+        *column_includes(packed, form),
         "#include <stdint.h>",
         "",
         f"#define {upper}_N_FEATURES {packed.n_features}",
@@ -66,7 +68,7 @@ def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Seq
         lines.append(f"{answer.format(prefix, suffix(one))}(const {c_type(one)} *x);")
     if packed.classes is not None:
         lines += ["", f"const char *{prefix}_class_name(int number);"]
-    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", *column_lines(packed, form, prefix), "", "#endif", ""]
     return "\n".join(lines)
 
 

@@ -1,6 +1,7 @@
 """Forests quantised, bit-packed and counted to the byte."""
 
 from billhook.packing._coding import Coding, coding_of, with_codes
+from billhook.packing._columns import MOST_CATEGORIES, Column, EncodedColumn, Encoding, Nominal
 from billhook.packing._cuts import Cuts, cut
 from billhook.packing._encode import Layout, offset_bias
 from billhook.packing._file import load
@@ -11,9 +12,14 @@ from billhook.packing._report import PackReport, pack_report
 
 __all__ = [
     "KEY_SHIFTS",
+    "MOST_CATEGORIES",
     "Coding",
+    "Column",
     "Cuts",
+    "EncodedColumn",
+    "Encoding",
     "Layout",
+    "Nominal",
     "PackReport",
     "Packed",
     "Ranks",

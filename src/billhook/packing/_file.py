@@ -16,6 +16,7 @@ from billhook.forest import (
     read_container,
     write_container,
 )
+from billhook.packing._columns import encoding_from_json, encoding_to_json
 from billhook.packing._encode import Layout
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
     meta: dict[str, Any] = {name: getattr(packed, name) for name in META}
     meta["classes"] = None if packed.classes is None else labels_to_json(packed.classes)
     meta["layout"] = asdict(packed.layout)
+    if packed.encoding is not None:
+        meta["encoding"] = encoding_to_json(packed.encoding)
     write_container(path, Contents(KIND, meta, {"data": packed.data}))
 
 
@@ -67,6 +70,7 @@ def _packed_from(contents: Contents) -> "Packed":
     from billhook.packing._packed import Packed
 
     meta = dict(contents.meta)
+    encoding = meta.pop("encoding", None)
     if set(meta) != {*META, "classes", "layout"} or set(contents.arrays) != {"data"}:
         raise ModelFileError(f"the header of a packed model must describe {', '.join(META)}, classes and layout")
     data = contents.arrays["data"]
@@ -77,8 +81,9 @@ def _packed_from(contents: Contents) -> "Packed":
         meta["classes"] = labels_from_json(meta["classes"])
     names = meta["feature_names"]
     meta["feature_names"] = tuple(names) if isinstance(names, list) else names
-    packed = Packed(data=data, layout=layout, **meta)
     try:
+        known = None if encoding is None else encoding_from_json(encoding)
+        packed = Packed(data=data, layout=layout, encoding=known, **meta)
         packed.check()
     except (ValueError, TypeError, IndexError, AssertionError) as error:
         raise ModelFileError(f"the file does not hold a valid packed model: {error}") from None

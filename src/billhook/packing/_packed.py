@@ -1,4 +1,4 @@
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from billhook.forest import Forest, as_rows, same
+from billhook.packing._columns import Encoding
 from billhook.packing._encode import FACTOR_BITS, Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
 from billhook.packing._grids import KEY_SHIFTS, MISSING, NO_SHIFT, POWERS, Ranks, Steps
@@ -31,6 +32,8 @@ class Packed:
         What one unit of a score is worth, and what is added to that: a number for regression, 0 for classes.
     link, task, ties, rounding, n_features, classes, feature_names, origin
         As in the Forest.
+    encoding : Encoding, optional
+        How the columns of a table become the features; `feature_names` are then its.
     """
 
     data: Bytes
@@ -45,6 +48,7 @@ class Packed:
     classes: NDArray[Any] | None
     feature_names: tuple[str, ...] | None
     origin: str
+    encoding: Encoding | None = None
 
     @property
     def nbytes(self) -> int:
@@ -109,6 +113,13 @@ class Packed:
                 found[feature] = np.concatenate([at, np.nextafter(at, np.float32(np.inf))])
         return found
 
+    def with_encoding(self, encoding: Encoding | None) -> "Packed":
+        """Return a copy that knows how the columns of a table become its features, and has their names."""
+        names = self.feature_names if encoding is None else encoding.feature_names
+        packed = replace(self, encoding=encoding, feature_names=names)
+        check_encoding(packed)
+        return packed
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, which `load` reads; an existing file is replaced only when all is written."""
         save_packed(self, path)
@@ -143,6 +154,7 @@ class Packed:
             raise ValueError(f"a feature in use is not one of the {self.n_features}")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"feature_names must be {self.n_features} strings")
+        check_encoding(self)
         if len(self.grids) != layout.n_used:
             raise ValueError(f"there are {len(self.grids)} grids for {layout.n_used} features")
         for grid in self.grids:
@@ -206,6 +218,18 @@ def check_about(packed: Packed) -> None:
     names = packed.feature_names
     if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
         raise ValueError("feature_names must be strings")
+
+
+def check_encoding(packed: Packed) -> None:
+    """Raise ValueError unless an encoding, if there is one, gives the features of the model."""
+    encoding = packed.encoding
+    if encoding is None:
+        return
+    encoding.check()
+    if encoding.n_features != packed.n_features:
+        raise ValueError(f"the encoding gives {encoding.n_features} features; the model takes {packed.n_features}")
+    if packed.feature_names != encoding.feature_names:
+        raise ValueError("feature_names must be those of the encoding")
 
 
 def check_steps(grids: list[Grid]) -> None:
