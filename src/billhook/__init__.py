@@ -26,6 +26,8 @@ from billhook.refinement import RefinementReport, merge, refine, refinement_repo
 
 if TYPE_CHECKING:
     from billhook.estimators import (
+        CompactForestClassifier,
+        CompactForestRegressor,
         PrunedForestClassifier,
         PrunedForestRegressor,
         RefinedForestClassifier,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CompactForestClassifier",
+    "CompactForestRegressor",
     "DoesNotFitError",
     "Forest",
     "Measurement",

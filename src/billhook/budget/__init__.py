@@ -1,1 +1,25 @@
 """The main job: the most accurate model that fits a number of bytes."""
+
+from billhook.budget._encoding import choose_encoding
+from billhook.budget._fit import Found, build, find, settings_of
+from billhook.budget._given import Given
+from billhook.budget._report import FitReport
+from billhook.budget._rows import Rows
+from billhook.budget._search import Candidate, Search
+from billhook.budget._shrink import TooSmallError
+from billhook.budget._size import as_bytes
+
+__all__ = [
+    "Candidate",
+    "FitReport",
+    "Found",
+    "Given",
+    "Rows",
+    "Search",
+    "TooSmallError",
+    "as_bytes",
+    "build",
+    "choose_encoding",
+    "find",
+    "settings_of",
+]

@@ -10,19 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.budget._given import Given
 from billhook.budget._recipe import Recipe, Trial
-from billhook.budget._rows import Rows, Split, all_rows, split
+from billhook.budget._rows import Rows, Split, all_rows, sample, split
 from billhook.budget._scoring import Score
 from billhook.budget._shrink import Learned, TooSmallError, shrink
-from billhook.budget._trees import grow
+from billhook.budget._trees import grow, has_xgboost
 from billhook.forest import Forest
 from billhook.packing import Coding, Cuts, Packed, cut
 
 ALL = -1
-KEPT_CUTS, KEPT_FORESTS = 6, 8
+KEPT_CUTS, KEPT_FORESTS, KEPT_GIVEN = 6, 8, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
+# Leaves of so many rows and trees are held at once, in two bytes each; beyond that, fewer rows are learned from.
+MOST_LEAF_IDS = 150_000_000
 
 
 class Step(NamedTuple):
@@ -62,20 +65,17 @@ class Bench:
     rows : Rows
     score : function
     seed : int
-    most_rows : int
-        How many rows quick trials learn from.
     n_jobs : int
         Threads of one trial.
-    given : function, optional
-        Returns the caller's own ensemble, fitted on the rows of these numbers, if that is to be shrunk.
+    given : Given, optional
+        The caller's own ensemble, if that is to be shrunk.
     """
 
     rows: Rows
     score: Score
     seed: int = 0
-    most_rows: int = 30_000
     n_jobs: int = 1
-    given: Callable[[NDArray[np.int64]], Forest] | None = None
+    given: Given | None = None
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,10 +90,15 @@ class Bench:
         self.__dict__.update(state)
         self.__post_init__()
 
+    def sample(self, most_rows: int) -> "Bench":
+        """Return the bench of some of the rows, or this one."""
+        some = sample(self.rows, most_rows, self.seed)
+        return self if some is self.rows else replace(self, rows=some)
+
     def run(self, job: Job) -> list[Outcome]:
         """Return what comes of the trials of a job."""
         found = []
-        parted = self.split(job.split, is_quick=job.is_quick)
+        parted = self.split(job.split)
         most = max(job.trials, key=lambda trial: self.n_leaves(trial))
         for trial in job.trials:
             start = time.perf_counter()
@@ -116,11 +121,14 @@ class Bench:
     ) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
         n_leaves = self.n_leaves(trial) if n_leaves is None else n_leaves
-        forest, coding, codes = self.grown(trial.recipe, parted, n_leaves, is_quick=is_quick)
+        forest, coding, codes = self.grown(trial.recipe, parted, n_leaves)
         rows = self.rows
         loss = "mse" if rows.classes is None else "cross_entropy"
-        labels, weight = rows.labels[parted.train], rows.weight[parted.train]
-        learned = Learned(codes[parted.train], labels, weight, rows.has_missing, loss, is_quick)
+        some = parted.train
+        if forest.n_trees * some.size > MOST_LEAF_IDS:
+            some = some[:: -(-forest.n_trees * some.size // MOST_LEAF_IDS)]
+        labels, weight = rows.labels[some], rows.weight[some]
+        learned = Learned(codes[some], labels, weight, rows.has_missing, loss, is_quick)
         return shrink(forest, coding, trial.shrinking, trial.budget, learned, told)
 
     def judge(self, packed: Packed, parted: Split) -> float:
@@ -128,17 +136,9 @@ class Bench:
         held = parted.held_out
         return self.score(packed, self.rows.X[held], self.rows.labels[held], self.rows.weight[held])
 
-    def split(self, number: int, *, is_quick: bool = False) -> Split:
-        """Return the rows parted for the `number`-th time; few to learn from, if it is to be quick."""
-        if number == ALL:
-            return all_rows(self.rows)
-        parted = split(self.rows, number, self.seed)
-        if is_quick and parted.train.size > self.most_rows:
-            some = np.random.default_rng([self.seed, number, 1]).permutation(parted.train.size)[: self.most_rows]
-            if self.rows.classes is not None:  # one row of every class, at least
-                some = np.union1d(some, np.unique(self.rows.y[parted.train], return_index=True)[1])
-            parted = replace(parted, train=parted.train[np.sort(some)])
-        return parted
+    def split(self, number: int) -> Split:
+        """Return the rows parted for the `number`-th time."""
+        return all_rows(self.rows) if number == ALL else split(self.rows, number, self.seed)
 
     def cuts(self, bits: int, bins: int) -> Cuts:
         """Return the rows cut into codes."""
@@ -157,30 +157,41 @@ class Bench:
             bits=max(grid.n_codes - 1 for grid in cuts.coding.grids).bit_length(),
         )
 
-    def grown(
-        self, recipe: Recipe, parted: Split, n_leaves: int, *, is_quick: bool
-    ) -> tuple[Forest, Coding, NDArray[np.float32]]:
-        """Return an ensemble of at least so many leaves on codes, and the codes."""
+    def grown(self, recipe: Recipe, parted: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
+        """Return an ensemble of about so many leaves, or more, on codes, and the codes."""
+        if self.given is not None:
+            given = self.given
+            what = (recipe, parted.number)
+            made: tuple[Forest, Coding, NDArray[np.float32]] = self._kept(
+                self._grown, KEPT_GIVEN, what, lambda: given.on_codes(recipe, self.rows, parted)
+            )
+            return made
         cuts = self.cuts(recipe.bits, recipe.bins)
-        key = (recipe, parted.number, is_quick)
-        known = self._grown.get(key)
-        if known is not None and known.n_leaves < n_leaves and recipe.family == "boosted":
-            with self._lock:
-                self._grown.pop(key, None)
-        forest = self._kept(
+        key = (recipe, parted.number)
+        with self._lock:
+            if key in self._grown and self._grown[key][0] < n_leaves:
+                del self._grown[key]
+        _, forest = self._kept(
             self._grown,
             KEPT_FORESTS,
             key,
-            lambda: grow(recipe, self.rows, cuts, parted, n_leaves, self.seed, self.n_jobs),
+            lambda: (n_leaves, grow(recipe, self.rows, cuts, parted, n_leaves, self.seed, self.n_jobs)),
         )
         return forest, cuts.coding, cuts.codes
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers a leaf has, of the trees that are grown or given."""
+        if self.given is not None:
+            return self.given.n_values
+        return self.rows.n_values if has_xgboost() else 1
 
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""
         how, rows = trial.shrinking, self.rows
         n_tests = TESTS_PER_BIN * trial.recipe.bins
         test = min(np.log2(n_tests), trial.recipe.bits + np.log2(rows.X.shape[1]))
-        leaf = how.leaf_bits * rows.n_values
+        leaf = how.leaf_bits * self.n_values
         if how.codebook is not None:
             leaf = min(leaf, int(np.log2(how.codebook)))
         bits = max(LEAST_SPLIT_BITS, 2.0 + test + leaf)

@@ -75,7 +75,10 @@ class Trial:
     shrinking: Shrinking
 
 
-LEAVES = (4, 256)
+# More than trees that were given have.
+MOST_LEAVES = 1 << 20
+LEAVES = (4, MOST_LEAVES)
+GROWN_LEAVES = (4, 256)
 RATES = (0.03, 1.0)
 BINS = (4, 256)
 CODE_BITS = (3, 12)
@@ -89,7 +92,8 @@ WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 def neighbours(trial: Trial) -> list[Trial]:
     """Return the trials that differ in one choice."""
     recipe, how = trial.recipe, trial.shrinking
-    recipes = [replace(recipe, leaves=leaves) for leaves in _halved_and_doubled(recipe.leaves, LEAVES)]
+    ends = LEAVES if recipe.family == "given" else GROWN_LEAVES
+    recipes = [replace(recipe, leaves=leaves) for leaves in _halved_and_doubled(recipe.leaves, ends)]
     if recipe.family == "boosted":
         recipes += [replace(recipe, rate=rate) for rate in _scaled(recipe.rate, 1.5, RATES)]
     if recipe.family != "given":

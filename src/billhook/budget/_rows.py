@@ -1,6 +1,6 @@
 """The rows a search learns from, and how they are parted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -70,11 +70,26 @@ def split(rows: Rows, number: int, seed: int) -> Split:
         group = np.linspace(0, rows.n_rows, n_groups + 1).astype(np.int64)
         ordered = np.concatenate([random.permutation(part) for part in np.split(ordered, group[1:-1])])
     sizes = np.diff(group)
+    if sizes.max() < 2:
+        raise ValueError(f"{rows.n_rows} rows, no two of a class, are too few: some have to be held out")
     # Shares of a row go to the groups by chance, so that many small classes together have their share.
     held = np.minimum(np.floor(sizes * HELD_OUT + random.random(sizes.size)), sizes - 1).astype(np.int64)
+    if not held.any():
+        held[sizes.argmax()] = 1
     place = np.arange(rows.n_rows) - np.repeat(group[:-1], sizes)
     is_held = place < np.repeat(held, sizes)
     return Split(number, np.sort(ordered[~is_held]), np.sort(ordered[is_held]))
+
+
+def sample(rows: Rows, most: int, seed: int) -> Rows:
+    """Return some of the rows, at random, and one of every class at least; all if there are not more."""
+    if rows.n_rows <= most:
+        return rows
+    some = np.random.default_rng([seed, most]).permutation(rows.n_rows)[:most]
+    if rows.classes is not None:
+        some = np.union1d(some, np.unique(rows.y, return_index=True)[1])
+    some = np.sort(some)
+    return replace(rows, X=rows.X[some], y=rows.y[some], weight=rows.weight[some])
 
 
 def all_rows(rows: Rows) -> Split:

@@ -9,16 +9,18 @@ from typing import Protocol
 import numpy as np
 
 from billhook.budget._bench import ALL, Bench, Job, Outcome, jobs_of
-from billhook.budget._recipe import Recipe, Shrinking, Trial, is_sensible, neighbours
+from billhook.budget._recipe import MOST_LEAVES, Recipe, Shrinking, Trial, is_sensible, neighbours
 from billhook.packing import Packed
 
 # Rows held out in all that trials are compared by, if so many splits are not too many.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 FIRST_FINAL = 100
+# Rows that are tried with, and compared with; the last model learns from all.
+TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # How many trials are left after each of the last splits.
 FINALISTS = (8, 5, 3, 3, 2)
 # Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
-EXPLORE_UNTIL, COMPARE_UNTIL = 0.62, 0.9
+EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH = 8
 
 
@@ -95,7 +97,8 @@ class Search:
 
     Attributes
     ----------
-    bench : Bench
+    whole : Bench
+        Of all rows.
     budgets : tuple of int
     workers : Workers
     clock : Clock
@@ -105,7 +108,7 @@ class Search:
         Called after each job with the search.
     """
 
-    bench: Bench
+    whole: Bench
     budgets: tuple[int, ...]
     workers: Workers
     clock: Clock
@@ -115,19 +118,21 @@ class Search:
     families: tuple[str, ...] = ("boosted", "random_forest")
 
     def __post_init__(self) -> None:
+        self.bench, self.other = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.bench.split(0).held_out.size)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
         self.outcomes: dict[Trial, dict[int, Outcome]] = {}
         self.random = np.random.default_rng(self.bench.seed)
         self.stage = "trying"
         self.n_done = 0
+        self.final_splits: list[int] = []
         self.is_stopped = False
 
     # What is known
 
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
         """Return the trials that were tried on all splits, the best first; of those that fit a budget."""
-        splits = self._final_splits if final else range(self.n_splits)
+        splits = self.final_splits if final else range(self.n_splits)
         found = []
         for trial, by_split in self.outcomes.items():
             some = [by_split[number] for number in splits if number in by_split]
@@ -137,7 +142,7 @@ class Search:
             nbytes = max(one.packed.nbytes for one in some if one.packed is not None)
             if budget is None or nbytes <= budget:
                 found.append(Candidate(trial, nbytes, tuple(one.score for one in some), last, final))
-        return sorted(found, key=lambda one: (-one.score, one.nbytes))
+        return sorted(found, key=lambda one: (-one.score, one.nbytes, repr(one.trial)))
 
     def best(self, budget: int) -> Candidate | None:
         """Return the best of those that were compared last, or else of all."""
@@ -148,7 +153,6 @@ class Search:
 
     def run(self) -> None:
         """Try, then compare the best on other rows; stop early at the end of the time, or if interrupted."""
-        self._final_splits: list[int] = []
         try:
             self._explore()
             self.stage = "comparing"
@@ -163,7 +167,7 @@ class Search:
         """Return the best model that fits a budget, learned from all rows."""
         best = self.best(budget)
         assert best is not None
-        return self.bench.build(best.trial, self.bench.split(ALL))
+        return self.whole.build(best.trial, self.whole.split(ALL))
 
     def _explore(self) -> None:
         starts = self._starts()
@@ -182,21 +186,44 @@ class Search:
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
             return self.n_done >= self.n_trials
-        return self.clock.is_past(EXPLORE_UNTIL)
+        return self._is_late(EXPLORE_UNTIL)
+
+    def _is_time_up(self) -> bool:
+        return self.n_trials is None and self._is_late(EXPLORE_UNTIL)
+
+    def _is_late(self, share: float) -> bool:
+        """Whether this share of the time is gone, or only what the last model will take is left."""
+        best = self.best(self.budgets[-1])
+        if self.clock.limit is None or best is None:
+            return self.clock.is_past(share)
+        quick, slow = (
+            [one.seconds for number, one in self.outcomes[best.trial].items() if (number >= FIRST_FINAL) == is_slow]
+            for is_slow in (False, True)
+        )
+        times = self.whole.rows.n_rows / (self.other if slow else self.bench).rows.n_rows
+        left = 1.3 * times * (max(slow) if slow else 2.5 * max(quick))
+        return self.clock.is_past(share) or self.clock.seconds + left > self.clock.limit
 
     def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:
         """Try on all splits, what does badly on the first not on the others."""
+        if self.n_trials is not None:
+            trials = trials[: max(0, self.n_trials - self.n_done)]
         for number in range(self.n_splits):
             if number:
                 trials = self._promising(trials, number)
-            self._run(trials, number, is_quick=True, is_enough=self._is_enough if is_stopping else lambda: False)
+            self._run(trials, number, is_quick=True, is_enough=self._is_time_up if is_stopping else lambda: False)
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
         """Return the trials that may still come to be among the best."""
         kept = []
         for budget in self.budgets:
             best = self.candidates(budget)
-            found = [trial for trial in trials if trial.budget == budget and 0 in self.outcomes.get(trial, {})]
+            known = range(n_tried)
+            found = [
+                trial
+                for trial in trials
+                if trial.budget == budget and all(number in self.outcomes.get(trial, {}) for number in known)
+            ]
             if not best or not found:
                 kept += found
                 continue
@@ -205,7 +232,7 @@ class Search:
             kept += [
                 trial
                 for trial in found
-                if np.mean([self.outcomes[trial][k].score for k in range(n_tried)]) > reference - spread
+                if np.mean([self.outcomes[trial][k].score for k in known]) > reference - spread
             ]
         return kept
 
@@ -224,7 +251,7 @@ class Search:
                     return
                 yield job
 
-        for outcomes in self.workers.map(self.bench, until_enough()):
+        for outcomes in self.workers.map(self.bench if is_quick else self.other, until_enough()):
             for outcome in outcomes:
                 self.outcomes.setdefault(outcome.trial, {})[number] = outcome
                 self.n_done += number == 0
@@ -254,37 +281,52 @@ class Search:
         return list(found)
 
     def _compare(self) -> None:
+        def is_enough() -> bool:
+            return self.n_trials is None and self._is_late(COMPARE_UNTIL)
+
         for place, n_left in enumerate(FINALISTS):
-            if self.clock.is_past(COMPARE_UNTIL) and self.n_trials is None:
+            if is_enough():
                 return
             number = FIRST_FINAL + place
             left: dict[Trial, None] = {}
             for budget in self.budgets:
                 best = self.candidates(budget, final=place > 0)[:n_left]
                 left |= dict.fromkeys(candidate.trial for candidate in best)
-
-            def is_enough() -> bool:
-                return self.n_trials is None and self.clock.is_past(COMPARE_UNTIL)
-
             self._run(list(left), number, is_quick=False, is_enough=is_enough)
             if is_enough():
                 return
-            self._final_splits.append(number)
+            self.final_splits.append(number)
 
     def _starts(self) -> list[Trial]:
-        found: list[Trial] = []
-        for budget in reversed(self.budgets):
-            ways = ways_for(self.bench, budget)
-            for recipe in recipes_for(self.families):
-                found += [Trial(budget, recipe, way) for way in ways]
+        recipes = recipes_for(self.families)
+        by_budget = {
+            budget: [Trial(budget, recipe, way) for recipe in recipes for way in ways_for(self.bench, budget)]
+            for budget in reversed(self.budgets)
+        }
+        # A recipe with all ways for the last budget, then for another, so that all have their share.
+        n_ways = len(ways_for(self.bench, self.budgets[-1]))
+        found, others = by_budget.pop(self.budgets[-1]), list(zip(*by_budget.values(), strict=True))
+        for k in reversed(range(len(recipes))):
+            some = [trial for trials in others[k * n_ways : (k + 1) * n_ways] for trial in trials]
+            found[(k + 1) * n_ways : (k + 1) * n_ways] = some
         return [trial for trial in self._canonical(found) if is_sensible(trial)]
 
 
 def recipes_for(families: tuple[str, ...]) -> list[Recipe]:
     """Return recipes far apart from each other, the most promising first."""
     found = []
+    if "given" in families:
+        shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
+        return [Recipe("given", leaves, bits=bits) for leaves, bits in shapes]
     if "boosted" in families:
-        settings = ((32, 0.4, 7, 64), (16, 0.4, 6, 32), (32, 0.3, 8, 256), (8, 0.3, 6, 32), (64, 0.3, 8, 128))
+        settings = (
+            (32, 0.4, 7, 64),
+            (8, 0.1, 6, 32),
+            (16, 0.4, 6, 32),
+            (32, 0.3, 8, 256),
+            (64, 0.3, 8, 128),
+            (8, 0.3, 6, 32),
+        )
         found += [Recipe("boosted", leaves, rate, bits, bins) for leaves, rate, bits, bins in settings]
     if "random_forest" in families:
         found.append(Recipe("random_forest", 64, 1.0, 7, 64))
@@ -293,7 +335,7 @@ def recipes_for(families: tuple[str, ...]) -> list[Recipe]:
 
 def ways_for(bench: Bench, budget: int) -> list[Shrinking]:
     """Return ways to make an ensemble fit, far apart from each other."""
-    n_values = bench.rows.n_values
+    n_values = bench.n_values
     if n_values == 1:
         return [Shrinking(), Shrinking(2.0, 1.0), Shrinking(1.0, 10.0)]
     # A codebook may take a fifth of the bytes.
@@ -301,4 +343,4 @@ def ways_for(bench: Bench, budget: int) -> list[Shrinking]:
     book = int(min(256, 2 ** np.floor(np.log2(most))))
     ways = [Shrinking(1.0, 1.0, 4, book, True), Shrinking(2.0, 1.0, 4, book, True)]
     bits = 3 if n_values <= 10 else 2
-    return [*ways, Shrinking(2.0, 1.0, bits), Shrinking(1.0, None, bits + 1)]
+    return [Shrinking(1.0, None, bits + 1), *ways, Shrinking(2.0, 1.0, bits)]

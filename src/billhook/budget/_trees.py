@@ -1,6 +1,7 @@
 """Ensembles grown on codes."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,16 @@ from billhook.budget._rows import Rows, Split
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import Cuts
+from billhook.pruning import pruning_order
 
 N_TREES = 64
+# Choosing trees needs no more rows.
+PRUNING_ROWS = 10_000
 
 
 def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, seed: int, n_jobs: int) -> Forest:
     """Return an ensemble of about so many leaves, grown on the bins of some rows; its thresholds are codes."""
-    bins = cuts.bins()[split.train]
+    bins = cuts.bins(split.train)
     y, weight = rows.y[split.train], rows.weight[split.train]
     if recipe.family == "boosted":
         n_rounds = max(1, -(-n_leaves // recipe.leaves))
@@ -39,13 +43,15 @@ def on_codes(forest: Forest, cuts: Cuts, rows: Rows) -> Forest:
 def _boosted(
     recipe: Recipe,
     rows: Rows,
-    bins: NDArray[np.float32],
+    bins: NDArray[Any],
     y: NDArray[Any],
     weight: NDArray[np.float64],
     n_rounds: int,
     seed: int,
     n_jobs: int,
 ) -> Forest:
+    if not has_xgboost():
+        return _histogram_boosted(recipe, rows, bins, y, weight, n_rounds, seed)
     import xgboost
 
     parameters: dict[str, Any] = {
@@ -71,10 +77,42 @@ def _boosted(
     return as_forest(xgboost.train(parameters, data, n_rounds))
 
 
+def has_xgboost() -> bool:
+    """Whether XGBoost is installed: else boosted trees are scikit-learn's, one for each class."""
+    return find_spec("xgboost") is not None
+
+
+def _histogram_boosted(
+    recipe: Recipe,
+    rows: Rows,
+    bins: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_rounds: int,
+    seed: int,
+) -> Forest:
+    from sklearn import ensemble
+
+    maker = (
+        ensemble.HistGradientBoostingRegressor if rows.classes is None else ensemble.HistGradientBoostingClassifier
+    )
+    model = maker(
+        learning_rate=recipe.rate,
+        max_iter=max(1, n_rounds // max(1, rows.n_values)),
+        max_leaf_nodes=recipe.leaves,
+        max_bins=min(255, max(recipe.bins, 2)),
+        min_samples_leaf=max(1, int(recipe.min_weight)),
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+    return as_forest(model.fit(bins, y, sample_weight=weight))
+
+
 def _averaged(
     recipe: Recipe,
     rows: Rows,
-    bins: NDArray[np.float32],
+    bins: NDArray[Any],
     y: NDArray[Any],
     weight: NDArray[np.float64],
     seed: int,
@@ -85,4 +123,14 @@ def _averaged(
     kind = "ExtraTrees" if recipe.family == "extra_trees" else "RandomForest"
     maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
     model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=n_jobs)
-    return as_forest(model.fit(bins, y, sample_weight=weight))
+    forest = as_forest(model.fit(bins, y, sample_weight=weight))
+    return best_first(forest, bins.astype(np.float32), y, weight)
+
+
+def best_first(forest: Forest, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> Forest:
+    """Return a forest whose trees average with the trees first that do best together; boosted ones as they are."""
+    if not forest.averages or forest.n_trees < 2:
+        return forest
+    some = slice(None, None, -(-len(X) // PRUNING_ROWS))
+    order = pruning_order(forest, X[some], labels[some], method="reduced_error", sample_weight=weight[some])
+    return forest.select(order)

@@ -1,14 +1,12 @@
 import argparse
-import re
 import sys
 import time
 from typing import Any
 
+from billhook.budget import as_bytes
 from billhook.cli._model import add_model_and_table, add_out, compare, read
 from billhook.cli._progress import ProgressBar
 from billhook.refinement import merge
-
-UNITS = {"": 1, "B": 1, "KB": 1024, "KIB": 1024, "MB": 1024**2, "MIB": 1024**2}
 
 
 def add_to(commands: Any) -> None:
@@ -32,7 +30,7 @@ def add_to(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Read, merge, write, and say what it cost."""
-    size = None if given.size is None else as_bytes(given.size)
+    size = None if given.size is None else as_bytes(given.size, "--size")
     forest, X, y = read(given)
     bar = ProgressBar(sys.stderr)
     start = time.perf_counter()
@@ -50,11 +48,3 @@ def run(given: argparse.Namespace) -> None:
     small.save(given.out)
     compare(forest, small, [(given.table, X, y)])
     print(f"Wrote {given.out} ({seconds:.1f} s).")
-
-
-def as_bytes(text: str) -> int:
-    """Return the number of bytes that 64KB, 1.5 MB or 800 mean; KB are 1024 bytes."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text.strip())
-    if match is None or match[2].upper() not in UNITS:
-        raise ValueError(f"a size is a number with B, KB or MB, as 64KB, not {text!r}")
-    return int(float(match[1]) * UNITS[match[2].upper()])

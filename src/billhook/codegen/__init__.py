@@ -3,7 +3,7 @@
 from billhook.codegen._emit import emit, made_up_rows
 from billhook.codegen._form import Form, as_inputs, form_of
 from billhook.codegen._measure import Measurement, MissingToolError, measure
-from billhook.codegen._room import DoesNotFitError, check_fits
+from billhook.codegen._room import DoesNotFitError, check_fits, flash_with_reader, room_for_data
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
 
@@ -16,10 +16,12 @@ __all__ = [
     "as_inputs",
     "check_fits",
     "emit",
+    "flash_with_reader",
     "form_of",
     "header",
     "made_up_rows",
     "measure",
+    "room_for_data",
     "source",
     "target_named",
     "targets",

@@ -12,12 +12,24 @@ from billhook.packing import Packed, pack
 LEAST_BYTES_A_SPLIT = 2
 # What reads the data takes more than this on every processor.
 LEAST_CODE = 300
+# And less than this, with float inputs.
+READER_BYTES = {"avr": 900, "cortex-m0": 640, "cortex-m3": 600, "cortex-m4": 600}
 # Bits of thresholds and of leaves, from what loses nothing to what little is left of.
 COARSER = ((10, 8), (8, 8), (8, 6), (8, 5), (8, 4), (6, 4), (6, 3), (5, 2))
 
 
 class DoesNotFitError(ValueError):
     """A model that a device has no room for; the message has the sizes, and what would fit."""
+
+
+def flash_with_reader(nbytes: int, target: Target) -> int:
+    """Return how many bytes of flash a model takes at most, its data and the program that reads them."""
+    return nbytes + READER_BYTES.get(target.family, max(READER_BYTES.values()))
+
+
+def room_for_data(target: Target, reserve: int = 0) -> int | None:
+    """Return how many bytes of data a model may have on a device; None where there are no limits."""
+    return target.flash - reserve - flash_with_reader(0, target) if target.flash else None
 
 
 def least_flash(packed: Packed, form: Form) -> int:

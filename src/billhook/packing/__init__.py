@@ -7,7 +7,7 @@ from billhook.packing._encode import Layout, offset_bias
 from billhook.packing._file import load
 from billhook.packing._grids import KEY_SHIFTS, Ranks
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
-from billhook.packing._packed import Packed
+from billhook.packing._packed import Packed, codes_of
 from billhook.packing._report import PackReport, pack_report
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "PackReport",
     "Packed",
     "Ranks",
+    "codes_of",
     "coding_of",
     "cut",
     "load",

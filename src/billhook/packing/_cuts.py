@@ -1,6 +1,6 @@
 """Features cut into few codes before trees are grown on them: thresholds then lose nothing when they are packed."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,15 @@ class Cuts(NamedTuple):
     coding: Coding
     after: list[NDArray[np.int64]]
 
-    def bins(self) -> NDArray[np.float32]:
-        """Return for each value how many cuts lie below it."""
-        bins = np.empty_like(self.codes)
+    def bins(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return for each value of some rows how many cuts lie below it: bytes, or floats if values are missing."""
+        has_missing = bool(np.isnan(self.codes).any())
+        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else np.uint8)
         for k, after in enumerate(self.after):
-            bins[:, k] = np.searchsorted(after, self.codes[:, k], side="left")
-        bins[np.isnan(self.codes)] = np.nan
+            code = self.codes[rows, k]
+            bins[:, k] = np.searchsorted(after, code, side="left")
+            if has_missing:
+                bins[np.isnan(code), k] = np.nan
         return bins
 
 

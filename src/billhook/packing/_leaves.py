@@ -41,6 +41,11 @@ class Rounded(NamedTuple):
     units: Units
 
 
+def exact_scale(scale: float) -> float:
+    """Return the float32 next to a scale: with so few digits, whole numbers times it are added without rounding."""
+    return float(np.float32(scale)) or scale
+
+
 def limits(bits: int) -> tuple[int, int]:
     """Return the lowest and the highest number of so many bits."""
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -71,10 +76,10 @@ def find_units(largest: Vector, bits: int, n_trees: int, *, by_class: bool) -> U
     if overall == 0.0:
         return Units(1.0, np.ones(largest.size, np.int64))
     if not by_class or largest.size == 1:
-        return Units(overall / high, np.ones(largest.size, np.int64))
+        return Units(exact_scale(overall / high), np.ones(largest.size, np.int64))
     most = max(1, min(LARGEST_FACTOR, LARGEST_SUM // ((high + 1) * n_trees)))
     factor = np.ceil(largest / overall * most * (1.0 - 1e-12))
-    return Units(overall / high / most, np.clip(factor, 1, most).astype(np.int64))
+    return Units(exact_scale(overall / high / most), np.clip(factor, 1, most).astype(np.int64))
 
 
 def round_values(forest: Forest, bits: int, units: Units) -> Rounded:

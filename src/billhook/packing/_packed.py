@@ -14,6 +14,9 @@ from billhook.packing._file import save_packed
 from billhook.packing._grids import KEY_SHIFTS, MISSING, NO_SHIFT, POWERS, Ranks, Steps
 from billhook.packing._order import splits_by_feature
 
+# What is as in the Forest.
+ABOUT = ("link", "task", "ties", "rounding", "n_features", "classes", "feature_names", "origin")
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Packed:
@@ -112,6 +115,23 @@ class Packed:
             with np.errstate(over="ignore"):
                 found[feature] = np.concatenate([at, np.nextafter(at, np.float32(np.inf))])
         return found
+
+    def to_forest(self) -> Forest:
+        """Return the model as a forest that answers the same, on features as they are."""
+        coded = self.coded
+        about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
+        is_split = coded.feature >= 0
+        feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
+        threshold = np.where(is_split, self.bounds, np.float32(0.0))
+        base = coded.base * self.scale
+        return replace(
+            coded,
+            feature=feature.astype(np.int32),
+            threshold=threshold.astype(np.float32),
+            value=coded.value * self.scale,
+            base=base + self.base if self.classes is None else base,
+            **about,
+        )
 
     def with_encoding(self, encoding: Encoding | None) -> "Packed":
         """Return a copy that knows how the columns of a table become its features, and has their names."""

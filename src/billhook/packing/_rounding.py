@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
-from billhook.packing._leaves import Rounded, Units, limits, round_values
+from billhook.packing._leaves import Rounded, Units, exact_scale, limits, round_values
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Vector = NDArray[np.float64]
@@ -62,7 +62,7 @@ def best_of_scales(
     # All of them: where most values are rounded to nothing, the objective rises before it falls.
     lowest, best = attempt(units)
     for share in shares:
-        objective, result = attempt(units._replace(scale=units.scale * share))
+        objective, result = attempt(units._replace(scale=exact_scale(units.scale * share)))
         if objective < lowest:
             lowest, best = objective, result
     return best

@@ -1,0 +1,259 @@
+import argparse
+import errno
+import os
+import secrets
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from subprocess import SubprocessError
+from typing import Any
+
+import numpy as np
+
+from billhook.budget import FitReport, Search, as_bytes, choose_encoding
+from billhook.codegen import MissingToolError, emit, measure, room_for_data, target_named
+from billhook.datasets import Table, encode, read_table
+from billhook.forest import load
+from billhook.packing import Encoding, Packed
+
+DEMO_BUDGET = "4KB"
+SHOWN_BOARDS = 4
+
+
+def add_to(commands: Any) -> None:
+    """Add `billhook fit`."""
+    parser = commands.add_parser(
+        "fit",
+        allow_abbrev=False,
+        help="learn the most accurate model that fits a number of bytes, or a device",
+        description="Learn from a table the most accurate model that fits a number of bytes, or a device. Writes the "
+        "model, a C project that tests itself, and a report.",
+    )
+    parser.add_argument("table", nargs="?", metavar="TABLE", help="rows to learn from: CSV, Parquet or ARFF")
+    parser.add_argument("--label", metavar="COLUMN", help="the column to predict; -1 is the last one")
+    parser.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")
+    parser.add_argument("--target", metavar="NAME", help="a device it has to fit: see `billhook targets`")
+    parser.add_argument("--reserve", metavar="SIZE", help="what your own program needs of its flash, as 20KB")
+    parser.add_argument("--out", metavar="DIR", help="the folder to write to")
+    parser.add_argument("--force", action="store_true", help="replace DIR if it is there")
+    parser.add_argument("--task", choices=("classification", "regression"), help="if it is guessed wrong")
+    parser.add_argument("--scoring", metavar="NAME", help="what is best: accuracy (default), balanced_accuracy, ...")
+    parser.add_argument("--class-weight", choices=("balanced",), help="count rare classes as much as others")
+    parser.add_argument(
+        "--nominal", choices=("one_hot", "ordered"), help="what becomes of columns of names (default: what does best)"
+    )
+    parser.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="seconds (default: 60)")
+    parser.add_argument("--trials", type=int, metavar="N", help="try so many ways, instead of a time: repeatable")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (default: 0)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="trials at a time (default: one a core)")
+    parser.add_argument("--model", metavar="FILE", help="make this saved forest fit, instead of growing one")
+    parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
+    parser.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Read, search, write, and say what came of it."""
+    _check(given)
+    out = Path(given.out)
+    table = _demo_table() if given.demo else read_table(given.table, given.label, task=given.task)
+    for note in table.notes:
+        print(note, file=sys.stderr)
+    room = _room(given)
+    nominal = given.nominal or choose_encoding(table, room, given.seed)
+    X, encoding = encode(table, nominal)
+    names = encoding.feature_names
+    table = replace(table, columns=())  # their numbers are in X
+    notes = _notes(table, encoding)
+    model = _fit(given, table, X)
+    packed = model.packed_.with_encoding(encoding)
+    report = replace(model.report_, title=str(table.path), notes=(*notes, *model.report_.notes))
+    assert len(names) == packed.n_features
+    _write(given, out, packed, report, X)
+    _say(given, table, packed, report, X)
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Refuse what cannot work before anything is read."""
+    if given.demo:
+        given.budget = given.budget or (None if given.target else DEMO_BUDGET)
+    elif given.table is None:
+        raise ValueError("give a table to learn from, as in `billhook fit TABLE --label COLUMN`; or --demo")
+    elif given.label is None:
+        raise ValueError("--label says which column of the table to predict; -1 is the last one")
+    if given.budget is None and given.target is None:
+        raise ValueError("say how large the model may be: --budget, as 4KB, or --target, as arduino-uno, or both")
+    if given.reserve is not None and given.target is None:
+        raise ValueError("--reserve keeps room in the flash of a --target: give one")
+    if given.out is None:
+        raise ValueError("--out names the folder to write to")
+    _room(given)
+    out = Path(given.out)
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "this is a file; --out takes the name of a folder", given.out)
+    if out.is_dir() and any(out.iterdir()) and not given.force:
+        raise FileExistsError(errno.EEXIST, "the folder is not empty; --force replaces it", given.out)
+    if not out.resolve().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(out.resolve().parent))
+
+
+def _room(given: argparse.Namespace) -> int:
+    """Return how many bytes of data the model may have."""
+    rooms = [] if given.budget is None else [as_bytes(given.budget, "--budget")]
+    if given.target is not None:
+        room = room_for_data(target_named(given.target), as_bytes(given.reserve, "--reserve") if given.reserve else 0)
+        rooms += [] if room is None else [room]
+    return max(1, min(rooms, default=1 << 16))
+
+
+def _demo_table() -> Table:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))
+    columns = tuple(np.ascontiguousarray(column, np.float32) for column in X.T)
+    return Table(Path("scikit-learn's digits"), names, columns, y, "classification")
+
+
+def _notes(table: Table, encoding: Encoding) -> tuple[str, ...]:
+    notes = table.notes
+    nominal = {column.kind for column in encoding.columns if len(column.categories or ()) > 2}
+    if nominal:
+        how = "a feature for each category" if "one_hot" in nominal else "one feature, the place of the category"
+        notes += (f"Columns of names are {how}; the C header has functions that put categories into a row.",)
+    return notes
+
+
+def _fit(given: argparse.Namespace, table: Table, X: Any) -> Any:
+    from billhook.estimators import CompactForestClassifier, CompactForestRegressor
+
+    options: dict[str, Any] = {
+        "target": given.target,
+        "reserve": given.reserve or 0,
+        "estimator": None if given.model is None else load(given.model),
+        "scoring": given.scoring,
+        "time_limit": given.time_limit,
+        "trials": given.trials,
+        "random_state": given.seed,
+        "n_jobs": given.jobs,
+    }
+    progress = _Progress(given)
+    try:
+        if table.task == "regression":
+            if given.class_weight is not None:
+                raise ValueError("--class-weight is for classes, and the labels are numbers")
+            return CompactForestRegressor(given.budget, **options).fit(X, table.y, progress=progress)
+        options["class_weight"] = given.class_weight
+        return CompactForestClassifier(given.budget, **options).fit(X, table.y, progress=progress)
+    finally:
+        progress.end()
+
+
+class _Progress:
+    """A line on a terminal: how much of the time or the trials is gone, and the best model so far."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.out = sys.stderr
+        self.width = 0
+
+    def __call__(self, search: Search) -> None:
+        if not self.out.isatty():
+            return
+        clock, trials = search.clock, self.given.trials
+        share = search.n_done / trials if trials else clock.seconds / self.given.time_limit
+        full = int(24 * min(share, 1.0))
+        best = search.best(search.budgets[-1])
+        so_far = "" if best is None else f"; best so far {best.score:.4f} in {best.nbytes:,} bytes"
+        how_far = (
+            f"{search.n_done} of {trials} trials" if trials else f"{clock.seconds:.0f} s, {search.n_done} trials"
+        )
+        line = f"[{'#' * full}{'.' * (24 - full)}] {search.stage}: {how_far}{so_far}"
+        line = line[: shutil.get_terminal_size().columns - 1]
+        self.out.write("\r" + line + " " * (self.width - len(line)))
+        self.out.flush()
+        self.width = len(line)
+
+    def end(self) -> None:
+        """Wipe the line."""
+        if self.width:
+            self.out.write("\r" + " " * self.width + "\r")
+            self.out.flush()
+
+
+def _write(given: argparse.Namespace, out: Path, packed: Packed, report: FitReport, X: Any) -> None:
+    """Write all files to a new folder beside the old one, then put it there."""
+    temporary = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
+    try:
+        temporary.mkdir()
+        packed.save(temporary / "model.bhk")
+        report.save(temporary / "report.html")
+        emit(packed, temporary / "c", target=given.target or "generic", name=given.name, X=X)
+        old = None
+        if out.exists():
+            old = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
+            out.replace(old)
+        temporary.replace(out)
+        if old is not None:
+            shutil.rmtree(old)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _say(given: argparse.Namespace, table: Table, packed: Packed, report: FitReport, X: Any) -> None:
+    rows = f"{report.n_rows:,} rows, {report.n_features:,} features"
+    what = f"{len(report.classes)} classes" if report.classes else "a number"
+    print(f"{'learned from':22}{table.path}: {rows}, {what}")
+    print(f"{report.scoring + ', held out':22}{_quality(report)}")
+    print(f"{'model':22}{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}")
+    if given.target is not None:
+        print(f"{'on ' + given.target:22}{_on_board(given, packed, X)}")
+    print(f"{'fits':22}{_boards(report)}")
+    print(f"{'tried':22}{report.n_trials:,} ways in {report.seconds:.0f} s")
+    for note in report.notes[len(table.notes) :]:
+        print(f"{'':22}{note}")
+    folder = given.out.rstrip(os.sep)
+    print(f"Wrote {folder}/model.bhk, {folder}/report.html and {folder}/c; `make -C {folder}/c test` tests the C.")
+
+
+def _quality(report: FitReport) -> str:
+    is_share = report.scoring in ("accuracy", "balanced_accuracy")
+    form = ".2%" if is_share else ".4g"
+    if len(report.scores) == 1:
+        return format(report.score, form)
+    low, high = (format(end, form) for end in (min(report.scores), max(report.scores)))
+    return f"{report.score:{form}} ({low} to {high} on {len(report.scores)} parts of the rows)"
+
+
+def _shape(packed: Packed) -> str:
+    layout = packed.layout
+    return f"{layout.n_trees:,} trees, {layout.n_leaves:,} leaves, {layout.n_used:,} features"
+
+
+def _on_board(given: argparse.Namespace, packed: Packed, X: Any) -> str:
+    """Return what the model takes there: compiled, if there is a compiler."""
+    board = target_named(given.target)
+    try:
+        measured = measure(packed, X[:10], target=given.target, max_rows=5)
+    except (MissingToolError, SubprocessError, RuntimeError):
+        room = f" of {board.flash:,}" if board.flash else ""
+        return f"at most {next(iter(_takes(packed, given.target)), 0):,}{room} bytes of flash; no compiler was found"
+    left = "" if measured.flash_left is None else f", {measured.flash_left:,} left"
+    return f"{measured.flash:,} bytes of flash with the program that reads it{left}"
+
+
+def _takes(packed: Packed, target: str) -> list[int]:
+    from billhook.codegen import flash_with_reader
+
+    return [flash_with_reader(packed.nbytes, target_named(target))]
+
+
+def _boards(report: FitReport) -> str:
+    fitting = [board for board in report.boards if board.fits]
+    if not fitting:
+        return "none of the devices of `billhook targets`"
+    if len(fitting) == len(report.boards):
+        return f"all {len(fitting)} devices of `billhook targets`, from {min(fitting, key=lambda b: b.flash).name} up"
+    shown = ", ".join(board.name for board in fitting[:SHOWN_BOARDS])
+    return shown + (f" and {len(fitting) - SHOWN_BOARDS} more" if len(fitting) > SHOWN_BOARDS else "")
