@@ -14,6 +14,7 @@ from billhook.budget._words import (
     is_share,
     number_text,
     score_text,
+    scoring_text,
     share_text,
     size_text,
 )
@@ -60,8 +61,8 @@ def candidates_chart(report: "FitReport") -> str:
     drawn = sorted(points, key=lambda k: ranks.index(kind_of(points[k])))  # what matters most on top
     focused = drawn[-1]
     described = (
-        f"{count_text(len(points), 'candidate')} by bytes, on a logarithmic scale, and {report.scoring}. "
-        "The arrow keys go from one to the next."
+        f"{count_text(len(points), 'candidate')} by bytes, on a logarithmic scale, "
+        f"and {scoring_text(report.scoring)}. The arrow keys go from one to the next."
     )
     inner = [
         _byte_axis(x),
@@ -207,7 +208,7 @@ def _score_axis(y: Scale, scoring: str) -> str:
     if is_share(scoring):
         ticks, words = [tick for tick in ticks if tick <= 1 + 1e-9], share_text
     marks = "".join(_tick_up(y.at(tick), words(tick, step)) for tick in ticks)
-    return marks + _axis_names("size of the model's data", scoring.replace("_", " "))
+    return marks + _axis_names("size of the model's data", scoring_text(scoring))
 
 
 def _tick_across(at: float, text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from billhook.budget._words import (
     difference_text,
     in_words,
     score_text,
+    scoring_text,
+    shared,
     size_text,
     time_text,
 )
@@ -92,7 +94,7 @@ def _summary(report: "FitReport") -> str:
         spread = f" ({least} to {most} on {len(report.scores)} splits)"
     return (
         f"From {rows}, a {kind} of <strong>{report.nbytes:,} bytes</strong>, where {report.budget:,} are allowed, "
-        f"with {escape(report.scoring.replace('_', ' '))} <strong>{score}</strong>{spread} on rows it has not seen"
+        f"with {escape(scoring_text(report.scoring))} <strong>{score}</strong>{spread} on rows it has not seen"
         f"{_whereabouts(report)}."
     )
 
@@ -124,23 +126,27 @@ def _candidates(report: "FitReport") -> str:
 
 def _front(report: "FitReport") -> str:
     shown = [(k, point) for k, point in enumerate(report.points) if point.is_on_front or point.is_chosen]
-    shown.sort(key=lambda numbered: (numbered[1].nbytes, numbered[1].score))
-    rows = [_front_row(k, point, report.scoring) for k, point in shown]
-    if not rows:
+    if not shown:
         return ""
-    return (
-        '<p class="aside">No candidate is both smaller and better than one of these.</p>'
-        f"{_table('front', ('bytes', escape(report.scoring.replace('_', ' ')), 'settings'), rows)}"
-    )
+    shown.sort(key=lambda numbered: (-numbered[1].nbytes, -numbered[1].score))
+    same = shared([point.settings for _, point in shown])
+    about = f"{count_text(len(shown), 'candidate')}, from the largest: no other is both smaller and better."
+    if in_words(same):
+        about += f" In all of them: {in_words(same)}."
+    rows = [_front_row(k, point, same, report.scoring) for k, point in shown]
+    heads = (_number_head("bytes"), _number_head(scoring_text(report.scoring)), _head("settings"))
+    return f'<p class="aside">{escape(about)}</p>{_table("front", heads, rows)}'
 
 
-def _front_row(number: int, point: "Point", scoring: str) -> str:
+def _front_row(number: int, point: "Point", same: dict[str, Any], scoring: str) -> str:
+    """Return a line of the front, with the settings that are not the `same` in all lines."""
+    own = {name: value for name, value in point.settings.items() if name not in same}
     mark = '<strong class="mark">chosen</strong> ' if point.is_chosen else ""
     return (
         f'<tr class="{kind_of(point)}">'
         f'<th scope="row" class="number"><a href="#dot-{number}">{point.nbytes:,}</a></th>'
         f'<td class="number">{score_text(point.score, scoring)}</td>'
-        f'<td class="words">{mark}{escape(in_words(point.settings))}</td></tr>'
+        f'<td class="words">{mark}{escape(in_words(own))}</td></tr>'
     )
 
 
@@ -148,7 +154,14 @@ def _boards(report: "FitReport") -> str:
     rows = [_board_row(board, is_target=board.name == report.target) for board in report.boards]
     if not rows:
         return ""
-    heads = ("board", "flash", "taken", "", "fits", "RAM")
+    heads = (
+        _head("board"),
+        _number_head("flash"),
+        _number_head("taken"),
+        _head("of the flash"),
+        _head("fits"),
+        _number_head("RAM"),
+    )
     about = '<p class="aside">Flash taken by the data and the program that reads them, in bytes.</p>'
     return about + _table("boards", heads, rows)
 
@@ -159,7 +172,7 @@ def _board_row(board: "Board", *, is_target: bool) -> str:
     return (
         f'<tr class="{"chosen" if is_target else ""}"><th scope="row">{escape(board.name)}{mark}</th>'
         f'<td class="number">{_room(board.flash)}</td><td class="number">{board.takes:,}</td>'
-        f"<td>{'' if share is None else _bar(share, is_good=board.fits)}</td>"
+        f"{_bar_cell(share, is_good=board.fits)}"
         f'<td class="{"yes" if board.fits else "no"}">{_fits(board)}</td>'
         f'<td class="number">{_room(board.ram)}</td></tr>'
     )
@@ -170,13 +183,15 @@ def _fits(board: "Board") -> str:
 
 
 def _room(nbytes: int) -> str:
-    return f"{nbytes:,}" if nbytes else "as it comes"
+    return f"{nbytes:,}" if nbytes else "no limit"
 
 
-def _bar(share: float, *, is_good: bool) -> str:
+def _bar_cell(share: float | None, *, is_good: bool) -> str:
+    if share is None:
+        return "<td></td>"
     kind = "" if is_good else " bad"
-    width = 100 * min(share, 1.0)
-    return f'<span class="bar{kind}"><span style="width:{width:.1f}%"></span></span><small>{share:.0%}</small>'
+    bar = f'<span class="bar{kind}"><span style="width:{100 * min(share, 1.0):.1f}%"></span></span>'
+    return f'<td class="measure">{bar}<small>{share:.0%}</small></td>'
 
 
 def _steps(report: "FitReport") -> str:
@@ -193,7 +208,14 @@ def _steps(report: "FitReport") -> str:
             f'<td class="number">{told}</td><td>{_signed_bar(change, largest)}</td>'
             f'<td class="words">{escape(step.detail)}</td></tr>'
         )
-    heads = ("step", "bytes", escape(report.scoring.replace("_", " ")), "difference", "", "")
+    heads = (
+        _head("step"),
+        _number_head("bytes"),
+        _number_head(scoring_text(report.scoring)),
+        _number_head("difference"),
+        _head("loss or gain"),
+        _head("how"),
+    )
     return _table("steps", heads, rows) if rows else ""
 
 
@@ -221,7 +243,7 @@ def _confusion(counts: NDArray[np.int64], classes: Sequence[str]) -> str:
     if len(classes) > MOST_CLASSES:
         return f"{about}</p>{_worst_pairs(counts, classes)}"
     about += (
-        "A line for each true class, a column for what its rows were taken for; shades are shares of the line.</p>"
+        "A line for each true class, a column for what its rows were taken for; the darker, the more of the line.</p>"
     )
     is_turned = any(len(name) > SHORT_NAME for name in classes)
     heads = "".join(_class_head(name, is_turned=is_turned) for name in classes)
@@ -239,10 +261,11 @@ def _class_head(name: str, *, is_turned: bool) -> str:
 
 
 def _confusion_row(true: int, row: NDArray[np.int64], classes: Sequence[str]) -> str:
+    """Return a line of the matrix; shades are roots of shares, as a few mistakes would not be seen."""
     total = max(int(row.sum()), 1)
     kinds = ("right" if k == true else "wrong" if n else "none" for k, n in enumerate(row))
     cells = "".join(
-        f'<td class="{kind}" style="--share:{n / total:.3f}">{n:,}</td>'
+        f'<td class="{kind}" style="--depth:{(n / total) ** 0.5:.3f}">{n:,}</td>'
         for kind, n in zip(kinds, row.tolist(), strict=True)
     )
     name = escape(classes[true])
@@ -257,11 +280,12 @@ def _worst_pairs(counts: NDArray[np.int64], classes: Sequence[str]) -> str:
     rows = [
         f'<tr><th scope="row">{escape(classes[true])}</th><td class="words">{escape(classes[said])}</td>'
         f'<td class="number">{wrong[true, said]:,}</td>'
-        f"<td>{_bar(float(wrong[true, said] / counts[true].sum()), is_good=False)}</td></tr>"
+        f"{_bar_cell(float(wrong[true, said] / counts[true].sum()), is_good=False)}</tr>"
         for true, said in (divmod(int(k), len(classes)) for k in worst)
         if wrong[true, said]
     ]
-    return _table("mistakes", ("true class", "taken for", "rows", "of that class"), rows) if rows else ""
+    heads = (_head("true class"), _head("taken for"), _number_head("rows"), _head("of the true class"))
+    return _table("mistakes", heads, rows) if rows else ""
 
 
 def _errors(errors: NDArray[np.float64]) -> str:
@@ -288,10 +312,17 @@ def _making(report: "FitReport") -> str:
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{escape(fact)}</dd>' for name, fact in facts.items() if fact)}</dl>"
 
 
-def _table(name: str, heads: Sequence[str], rows: Iterable[str]) -> str:
-    columns = "".join(f'<th scope="col">{head}</th>' if head else "<td></td>" for head in heads)
-    body = "\n".join(rows)
-    return _box(name, f'<table class="{name}"><thead><tr>{columns}</tr></thead>\n<tbody>{body}</tbody></table>')
+def _head(text: str) -> str:
+    return f'<th scope="col">{escape(text)}</th>'
+
+
+def _number_head(text: str) -> str:
+    return f'<th scope="col" class="number">{escape(text)}</th>'
+
+
+def _table(name: str, heads: Iterable[str], rows: Iterable[str]) -> str:
+    head, body = "".join(heads), "\n".join(rows)
+    return _box(name, f'<table class="{name}"><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>')
 
 
 def _box(name: str, table: str) -> str:

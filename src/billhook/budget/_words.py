@@ -1,9 +1,10 @@
 """Sizes, scores and settings as people read them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+SCORINGS = {"r2": "R\N{SUPERSCRIPT TWO}"}
 SHARES = ("accuracy", "balanced_accuracy")
 MINUS = "\N{MINUS SIGN}"
 FAMILIES = {
@@ -15,19 +16,17 @@ FAMILIES = {
 # An empty phrase is left out: what is not done need not be said.
 PHRASES: dict[str, Callable[[Any], str]] = {
     "family": lambda name: FAMILIES.get(name, str(name)),
-    "leaves": lambda n: f"at most {n} leaves a tree",
-    "rate": lambda rate: "" if rate == 1 else f"learning rate {rate:g}",
-    "bits": lambda n: f"features of {n} bits",
-    "bins": lambda n: f"{n} bins a feature",
-    "min_weight": lambda weight: f"least weight of a leaf {weight:g}",
-    "over": lambda times: (
-        "cut off at the budget" if times == 1 else f"grown to {times:g} times the budget and merged"
-    ),
-    "l2": lambda pull: "leaves as grown" if pull is None else f"leaves refined with a pull of {pull:g}",
-    "leaf_bits": lambda n: f"leaf values of {n} bits",
+    "leaves": lambda n: f"{n} leaves a tree",
+    "rate": lambda rate: "" if rate == 1 else f"rate {rate:g}",
+    "bits": lambda n: f"{n}-bit features",
+    "bins": lambda n: f"{n} bins",
+    "min_weight": lambda weight: f"leaf weight {weight:g} or more",
+    "over": lambda times: "cut off to fit" if times == 1 else f"grown to {times:g} times the budget, then merged",
+    "l2": lambda pull: "leaves as grown" if pull is None else f"leaves refined with pull {pull:g}",
+    "leaf_bits": lambda n: f"{n}-bit leaf values",
     "codebook": lambda n: "" if n is None else f"{n} different leaves",
     "by_class": lambda by_class: "a scale for each class" if by_class else "",
-    "with_rows": lambda with_rows: "rounded with the rows at hand" if with_rows else "rounded one by one",
+    "with_rows": lambda with_rows: "rounded with the rows" if with_rows else "rounded one by one",
 }
 
 
@@ -36,19 +35,35 @@ def is_share(scoring: str) -> bool:
     return scoring in SHARES
 
 
+def scoring_text(scoring: str) -> str:
+    """Return the name of a scoring as one would say it."""
+    return SCORINGS.get(scoring, scoring.replace("_", " "))
+
+
 def in_words(settings: dict[str, Any]) -> str:
     """Return settings as phrases, in their order; settings that are not known by name and value.
 
     Examples
     --------
     >>> in_words({"family": "boosted", "leaves": 32, "codebook": None, "depth": 4})
-    'boosted trees, at most 32 leaves a tree, depth 4'
+    'boosted trees, 32 leaves a tree, depth 4'
     """
     phrases = (
         PHRASES[name](value) if name in PHRASES else f"{name.replace('_', ' ')} {value}"
         for name, value in settings.items()
     )
     return ", ".join(phrase for phrase in phrases if phrase)
+
+
+def shared(some: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the settings that are the same in all; of one alone, none: there is nothing to compare it with."""
+    if len(some) < 2:
+        return {}
+    return {
+        name: value
+        for name, value in some[0].items()
+        if all(name in other and other[name] == value for other in some[1:])
+    }
 
 
 def score_text(score: float, scoring: str) -> str:
