@@ -22,7 +22,7 @@ from billhook.budget._words import (
 )
 
 if TYPE_CHECKING:
-    from billhook.budget._report import Board, FitReport, Point
+    from billhook.budget._report import Board, FitReport, Point, Step
 
 # More classes than this have no room in a matrix; so many pairs of them are shown instead.
 MOST_CLASSES, MOST_PAIRS = 30, 15
@@ -195,19 +195,13 @@ def _bar_cell(share: float | None, *, is_good: bool) -> str:
 
 
 def _steps(report: "FitReport") -> str:
-    scores = [step.score for step in report.steps]
-    changes = [None, *(after - before for before, after in pairwise(scores))]
+    if not report.steps:
+        return ""
+    changes = [None, *(after.score - before.score for before, after in pairwise(report.steps))]
     largest = max((abs(change) for change in changes if change is not None and np.isfinite(change)), default=0.0)
-    rows = []
-    for step, change in zip(report.steps, changes, strict=True):
-        told = "" if change is None else difference_text(change, report.scoring)
-        rows.append(
-            f'<tr><th scope="row">{escape(step.name)}</th>'
-            f'<td class="number">{"" if step.nbytes is None else f"{step.nbytes:,}"}</td>'
-            f'<td class="number">{score_text(step.score, report.scoring)}</td>'
-            f'<td class="number">{told}</td><td>{_signed_bar(change, largest)}</td>'
-            f'<td class="words">{escape(step.detail)}</td></tr>'
-        )
+    rows = [
+        _step_row(step, change, largest, report.scoring) for step, change in zip(report.steps, changes, strict=True)
+    ]
     heads = (
         _head("step"),
         _number_head("bytes"),
@@ -216,7 +210,18 @@ def _steps(report: "FitReport") -> str:
         _head("loss or gain"),
         _head("how"),
     )
-    return _table("steps", heads, rows) if rows else ""
+    return _table("steps", heads, rows)
+
+
+def _step_row(step: "Step", change: float | None, largest: float, scoring: str) -> str:
+    return (
+        f'<tr><th scope="row">{escape(step.name)}</th>'
+        f'<td class="number">{"" if step.nbytes is None else f"{step.nbytes:,}"}</td>'
+        f'<td class="number">{score_text(step.score, scoring)}</td>'
+        f'<td class="number">{"" if change is None else difference_text(change, scoring)}</td>'
+        f"<td>{_signed_bar(change, largest)}</td>"
+        f'<td class="words">{escape(step.detail)}</td></tr>'
+    )
 
 
 def _signed_bar(change: float | None, largest: float) -> str:
