@@ -156,10 +156,10 @@ def _boards(report: "FitReport") -> str:
         return ""
     heads = (
         _head("board"),
-        _number_head("flash"),
-        _number_head("taken"),
-        _head("of the flash"),
         _head("fits"),
+        _head("of the flash"),
+        _number_head("taken"),
+        _number_head("flash"),
         _number_head("RAM"),
     )
     about = '<p class="aside">Flash taken by the data and the program that reads them, in bytes.</p>'
@@ -171,9 +171,8 @@ def _board_row(board: "Board", *, is_target: bool) -> str:
     share = board.takes / board.flash if board.flash else None
     return (
         f'<tr class="{"chosen" if is_target else ""}"><th scope="row">{escape(board.name)}{mark}</th>'
-        f'<td class="number">{_room(board.flash)}</td><td class="number">{board.takes:,}</td>'
-        f"{_bar_cell(share, is_good=board.fits)}"
-        f'<td class="{"yes" if board.fits else "no"}">{_fits(board)}</td>'
+        f'<td class="{"yes" if board.fits else "no"}">{_fits(board)}</td>{_bar_cell(share, is_good=board.fits)}'
+        f'<td class="number">{board.takes:,}</td><td class="number">{_room(board.flash)}</td>'
         f'<td class="number">{_room(board.ram)}</td></tr>'
     )
 
@@ -204,10 +203,10 @@ def _steps(report: "FitReport") -> str:
     ]
     heads = (
         _head("step"),
-        _number_head("bytes"),
         _number_head(scoring_text(report.scoring)),
         _number_head("difference"),
         _head("loss or gain"),
+        _number_head("bytes"),
         _head("how"),
     )
     return _table("steps", heads, rows)
@@ -216,10 +215,10 @@ def _steps(report: "FitReport") -> str:
 def _step_row(step: "Step", change: float | None, largest: float, scoring: str) -> str:
     return (
         f'<tr><th scope="row">{escape(step.name)}</th>'
-        f'<td class="number">{"" if step.nbytes is None else f"{step.nbytes:,}"}</td>'
         f'<td class="number">{score_text(step.score, scoring)}</td>'
         f'<td class="number">{"" if change is None else difference_text(change, scoring)}</td>'
         f"<td>{_signed_bar(change, largest)}</td>"
+        f'<td class="number">{"" if step.nbytes is None else f"{step.nbytes:,}"}</td>'
         f'<td class="words">{escape(step.detail)}</td></tr>'
     )
 
@@ -248,7 +247,7 @@ def _confusion(counts: NDArray[np.int64], classes: Sequence[str]) -> str:
     if len(classes) > MOST_CLASSES:
         return f"{about}</p>{_worst_pairs(counts, classes)}"
     about += (
-        "A line for each true class, a column for what its rows were taken for; the darker, the more of the line.</p>"
+        "A line for each true class, a column for what its rows were taken for; the stronger the shade, the more.</p>"
     )
     is_turned = any(len(name) > SHORT_NAME for name in classes)
     heads = "".join(_class_head(name, is_turned=is_turned) for name in classes)
