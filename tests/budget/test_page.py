@@ -28,7 +28,7 @@ class Reader(HTMLParser):
 
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
-        self.open, self.elements, self.n_scripts = [], [], 0
+        self.open, self.elements = [], []
         self.feed(html)
         self.close()
         assert not self.open, f"never closed: {[element['tag'] for element in self.open]}"
@@ -93,7 +93,9 @@ EDGES = {
     "thousands of candidates": made_up_report(3000),
     "all the same score": made_up_report(points=flat(1.0)),
     "all scores zero": made_up_report(points=flat(0.0)),
-    "negative scores": made_up_report(scoring="neg_log_loss", points=flat(-3.5)),
+    "negative scores": made_up_report(
+        scoring="neg_log_loss", points=tuple(replace(point, score=point.score - 3) for point in made_up_points(40))
+    ),
     "hardly different scores": made_up_report(
         points=tuple(replace(p, score=0.9 + p.nbytes * 1e-16) for p in flat(0.9))
     ),
