@@ -1,10 +1,14 @@
 """What a search found, for people: in words and as a page."""
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from billhook.budget._page import page
+from billhook.forest import replacing
 
 
 @dataclass(frozen=True)
@@ -100,3 +104,15 @@ class FitReport:
     def score(self) -> float:
         """How good models made the chosen way are on rows they have not seen."""
         return float(np.mean(self.scores))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a page on it: one HTML file that opens without a network.
+
+        Parameters
+        ----------
+        path : path of a file
+            Its folder is there; a file of this name is replaced.
+        """
+        html = page(self).encode("utf-8", "replace")  # half a surrogate pair has no place in a file
+        with replacing(path) as file:
+            file.write(html)

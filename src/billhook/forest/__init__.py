@@ -5,6 +5,7 @@ from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json, load
 from billhook.forest._look_up import look_up
+from billhook.forest._replacing import replacing
 from billhook.forest._rows import as_rows, round_down
 from billhook.forest._save import labels_to_json
 from billhook.forest._truncate import as_int, constant_trees, cut_back, drop, without_constants
@@ -26,6 +27,7 @@ __all__ = [
     "load",
     "look_up",
     "read_container",
+    "replacing",
     "round_down",
     "same",
     "without_constants",

@@ -11,20 +11,18 @@ The file's length is known before anything is read, the header's is limited, and
 the file's before memory is taken.
 """
 
-import errno
 import json
 import math
 import os
-import secrets
 import struct
 import zlib
-from contextlib import suppress
 from os import PathLike
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from billhook.forest._replacing import replacing
 
 MAGIC = b"BILLHOOK"
 VERSION = 1
@@ -67,29 +65,13 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
         },
         allow_nan=False,
     ).encode()
-    target = Path(path).resolve()  # a link stays a link
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     if len(header) > MAX_HEADER:
         raise ValueError(f"names and labels take {len(header):,} bytes, and a file has room for {MAX_HEADER:,}")
-    temporary = target.parent / f".billhook-{secrets.token_hex(8)}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
-            file.write(header)
-            for array in arrays.values():
-                file.write(array.data)
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            temporary.chmod(target.stat().st_mode & 0o777)  # those of the file that is replaced
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as file:
+        file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
+        file.write(header)
+        for array in arrays.values():
+            file.write(array.data)
 
 
 def read_container(path: str | PathLike[str]) -> Contents:

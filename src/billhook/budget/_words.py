@@ -1,0 +1,147 @@
+"""Sizes, scores and settings as people read them."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+SCORINGS = {"r2": "R\N{SUPERSCRIPT TWO}"}
+SHARES = ("accuracy", "balanced_accuracy")
+MINUS = "\N{MINUS SIGN}"
+FAMILIES = {
+    "boosted": "boosted trees",
+    "random_forest": "random forest",
+    "extra_trees": "extra trees",
+    "given": "the given ensemble",
+}
+# An empty phrase is left out: what is not done need not be said.
+PHRASES: dict[str, Callable[[Any], str]] = {
+    "family": lambda name: FAMILIES.get(name, str(name)),
+    "leaves": lambda n: f"{n} leaves a tree",
+    "rate": lambda rate: "" if rate == 1 else f"rate {rate:g}",
+    "bits": lambda n: f"{n}-bit features",
+    "bins": lambda n: f"{n} bins",
+    "min_weight": lambda weight: f"leaf weight {weight:g} or more",
+    "over": lambda times: "cut off to fit" if times == 1 else f"grown to {times:g} times the budget, then merged",
+    "l2": lambda pull: "leaves as grown" if pull is None else f"leaves refined with pull {pull:g}",
+    "leaf_bits": lambda n: f"{n}-bit leaf values",
+    "codebook": lambda n: "" if n is None else f"{n} different leaves",
+    "by_class": lambda by_class: "a scale for each class" if by_class else "",
+    "with_rows": lambda with_rows: "rounded with the rows" if with_rows else "rounded one by one",
+}
+
+
+def is_share(scoring: str) -> bool:
+    """Whether scores are shares of rows, and so read best in percent."""
+    return scoring in SHARES
+
+
+def scoring_text(scoring: str) -> str:
+    """Return the name of a scoring as one would say it."""
+    return SCORINGS.get(scoring, scoring.replace("_", " "))
+
+
+def in_words(settings: dict[str, Any]) -> str:
+    """Return settings as phrases, in their order; settings that are not known by name and value.
+
+    Examples
+    --------
+    >>> in_words({"family": "boosted", "leaves": 32, "codebook": None, "depth": 4})
+    'boosted trees, 32 leaves a tree, depth 4'
+    """
+    phrases = (
+        PHRASES[name](value) if name in PHRASES else f"{name.replace('_', ' ')} {value}"
+        for name, value in settings.items()
+    )
+    return ", ".join(phrase for phrase in phrases if phrase)
+
+
+def shared(some: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the settings that are the same in all; of one alone, none: there is nothing to compare it with."""
+    if len(some) < 2:
+        return {}
+    return {
+        name: value
+        for name, value in some[0].items()
+        if all(name in other and other[name] == value for other in some[1:])
+    }
+
+
+def score_text(score: float, scoring: str) -> str:
+    """Return a score in percent with two decimals, or with four significant digits.
+
+    Examples
+    --------
+    >>> score_text(0.97123, "accuracy"), score_text(0.97123, "r2")
+    ('97.12%', '0.9712')
+    """
+    if not math.isfinite(score):
+        return "none"
+    return _minus(f"{score:.2%}" if is_share(scoring) else _four_digits(score))
+
+
+def difference_text(difference: float, scoring: str) -> str:
+    """Return a signed difference of scores, of shares in points of a hundred."""
+    if not math.isfinite(difference):
+        return "none"
+    return _minus(f"{100 * difference:+.2f} points" if is_share(scoring) else f"{difference:+.4g}")
+
+
+def number_text(value: float, step: float) -> str:
+    """Return a number on an axis with this step between two of them."""
+    if abs(value) >= 1e6 or step < 1e-6:
+        return _minus(f"{value:.6g}")
+    return _minus(f"{value + 0.0:,.{_decimals(step)}f}")
+
+
+def share_text(value: float, step: float) -> str:
+    """Return a share on an axis with this step between two of them."""
+    return _minus(f"{value + 0.0:.{_decimals(100 * step)}%}")
+
+
+def size_text(nbytes: float) -> str:
+    """Return a size in bytes, KB or MB of 1024.
+
+    Examples
+    --------
+    >>> size_text(512), size_text(16384), size_text(20000)
+    ('512 B', '16 KB', '19.5 KB')
+    """
+    for unit, factor in (("MB", 2**20), ("KB", 2**10)):
+        if nbytes >= factor:
+            return f"{nbytes / factor:,.1f}".removesuffix(".0") + f" {unit}"
+    return f"{nbytes:.0f} B"
+
+
+def time_text(seconds: float) -> str:
+    """Return a span of time.
+
+    Examples
+    --------
+    >>> time_text(7.25), time_text(200), time_text(7320)
+    ('7.2 s', '3 min 20 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def count_text(number: int, one: str, many: str | None = None) -> str:
+    """Return a number of things."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _four_digits(number: float) -> str:
+    if abs(number) >= 1e4 and abs(number) < 1e12:  # rather than an exponent
+        return f"{float(f'{number:.4g}'):,.0f}"
+    return f"{number:#.4g}".removesuffix(".")
+
+
+def _decimals(step: float) -> int:
+    return max(0, -math.floor(math.log10(step) + 1e-9))
+
+
+def _minus(number: str) -> str:
+    return number.replace("-", MINUS)
