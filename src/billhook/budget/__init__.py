@@ -1,6 +1,6 @@
 """The main job: the most accurate model that fits a number of bytes."""
 
-from billhook.budget._encoding import choose_encoding
+from billhook.budget._encoding import choose_encoding, rows_of
 from billhook.budget._fit import Found, build, find, settings_of
 from billhook.budget._given import Given
 from billhook.budget._report import FitReport
@@ -21,5 +21,6 @@ __all__ = [
     "build",
     "choose_encoding",
     "find",
+    "rows_of",
     "settings_of",
 ]

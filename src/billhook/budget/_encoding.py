@@ -1,6 +1,5 @@
 """Whether names become a feature for each category, or one feature in an order: by rows held out."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -42,7 +41,7 @@ def choose_encoding(table: Table, budget: int, seed: int) -> Way:
 def _score(table: Table, way: Way, number: int, budget: int, seed: int) -> float:
     whole = rows_of(table, np.zeros((len(table.y), 1), np.float32))
     parted = Bench(whole, score_of(None, whole), seed).split(number)
-    _, encoding = encode(_rows(table, parted.train), way)
+    _, encoding = encode(table.take(parted.train), way)
     rows = rows_of(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
     score: Score = score_of(None, rows)
     bench = Bench(rows, score, seed)
@@ -52,12 +51,4 @@ def _score(table: Table, way: Way, number: int, budget: int, seed: int) -> float
 
 def _some(table: Table, most: int, seed: int) -> Table:
     numbers = np.arange(len(table.y), dtype=np.float32)[:, None]
-    return _rows(table, sample(rows_of(table, numbers), most, seed).X[:, 0].astype(np.int64))
-
-
-def _rows(table: Table, some: NDArray[np.int64]) -> Table:
-    columns = tuple(
-        Nominal(column.codes[some], column.categories) if isinstance(column, Nominal) else column[some]
-        for column in table.columns
-    )
-    return replace(table, columns=columns, y=table.y[some])
+    return table.take(sample(rows_of(table, numbers), most, seed).X[:, 0].astype(np.int64))

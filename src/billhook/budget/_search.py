@@ -22,6 +22,7 @@ FINALISTS = (8, 5, 3, 3, 2)
 # Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH = 8
+MOST_BINS = 200_000
 
 
 class Workers(Protocol):
@@ -298,7 +299,7 @@ class Search:
             self.final_splits.append(number)
 
     def _starts(self) -> list[Trial]:
-        recipes = recipes_for(self.families)
+        recipes = recipes_for(self.bench, self.families)
         by_budget = {
             budget: [Trial(budget, recipe, way) for recipe in recipes for way in ways_for(self.bench, budget)]
             for budget in reversed(self.budgets)
@@ -312,25 +313,20 @@ class Search:
         return [trial for trial in self._canonical(found) if is_sensible(trial)]
 
 
-def recipes_for(families: tuple[str, ...]) -> list[Recipe]:
+def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
     """Return recipes far apart from each other, the most promising first."""
-    found = []
     if "given" in families:
         shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
         return [Recipe("given", leaves, bits=bits) for leaves, bits in shapes]
-    if "boosted" in families:
-        settings = (
-            (32, 0.4, 7, 64),
-            (8, 0.1, 6, 32),
-            (16, 0.4, 6, 32),
-            (32, 0.3, 8, 256),
-            (64, 0.3, 8, 128),
-            (8, 0.3, 6, 32),
-        )
-        found += [Recipe("boosted", leaves, rate, bits, bins) for leaves, rate, bits, bins in settings]
-    if "random_forest" in families:
-        found.append(Recipe("random_forest", 64, 1.0, 7, 64))
-    return found
+    # Growing takes as long as there are bins of all features, for every class.
+    most_bins = max(8, 1 << int(np.log2(MOST_BINS / (bench.rows.X.shape[1] * bench.rows.n_values))))
+    first = ((32, 0.4, 7, 64), (8, 0.1, 6, 32), (16, 0.4, 6, 32))
+    settings = (*first, (32, 0.3, 8, 256), (64, 0.3, 8, 128), (8, 0.3, 6, 32))
+    found = []
+    for leaves, rate, bits, bins in settings:
+        fewer = min(bins, most_bins)
+        found.append(Recipe("boosted", leaves, rate, bits - int(np.log2(bins // fewer)), fewer))
+    return [*found, Recipe("random_forest", 64, 1.0, 7, min(64, most_bins))]
 
 
 def ways_for(bench: Bench, budget: int) -> list[Shrinking]:

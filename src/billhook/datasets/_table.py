@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from reprlib import repr as short
@@ -55,6 +55,14 @@ class Table:
     task: Task | None
     notes: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
+
+    def take(self, rows: NDArray[np.int64]) -> "Table":
+        """Return the table of the rows with these numbers."""
+        columns = tuple(
+            Nominal(column.codes[rows], column.categories) if isinstance(column, Nominal) else column[rows]
+            for column in self.columns
+        )
+        return replace(self, columns=columns, y=self.y[rows])
 
 
 def read_table(path: str | PathLike[str], label: str, *, task: str | None = None) -> Table:

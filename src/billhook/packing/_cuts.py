@@ -11,6 +11,8 @@ from billhook.packing._grids import MISSING
 Column = NDArray[np.float32]
 # Cuts that steps are fitted to, and rows of which quantiles are taken.
 MOST_CUTS, MOST_ROWS = 255, 50_000
+# Whole numbers from a wider range than this are hardly of one kind.
+MOST_ALIKE = 1 << 12
 
 
 class Cuts(NamedTuple):
@@ -40,6 +42,9 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
     X = X + np.float32(0.0)  # and not -0.0
     some = X[:: -(-len(X) // MOST_ROWS)]
     thresholds = [quantiles(column, min(MOST_CUTS, (1 << bits) - 2)) for column in some.T]
+    step = _common_step(X, bits)
+    if step > 1:
+        thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(some.T))
     codes, after = np.empty(X.shape, np.float32), []
     for k, grid in enumerate(coding.grids):
@@ -47,6 +52,17 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
         codes[:, k] = np.where(code == MISSING, np.nan, code)
         after.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
     return Cuts(codes, coding, after)
+
+
+def _common_step(X: NDArray[np.float32], bits: int) -> int:
+    """Return the power of two that leaves so many bits of whole numbers of one kind, such as pixels; else 1.
+
+    Steps that begin alike and are as long in all features are written once for all.
+    """
+    if not np.isfinite(X).all() or (np.rint(X) != X).any():
+        return 1
+    span = int(X.max() - X.min()) + 3
+    return 1 << max(0, span.bit_length() - bits) if span <= MOST_ALIKE else 1
 
 
 def quantiles(x: Column, n: int) -> Column:
