@@ -172,8 +172,8 @@ class Search:
 
     def _explore(self) -> None:
         starts = self._starts()
-        self._try(starts[:1])
-        self._try(starts[1:], is_stopping=True)
+        self._try(starts[: len(self.budgets)])
+        self._try(starts[len(self.budgets) :], is_stopping=True)
         turn = 0
         while not self._is_enough():
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
@@ -202,7 +202,9 @@ class Search:
             for is_slow in (False, True)
         )
         times = self.whole.rows.n_rows / (self.other if slow else self.bench).rows.n_rows
-        left = 1.3 * times * (max(slow) if slow else 2.5 * max(quick))
+        # A trial that is not quick takes about twice as long where leaves are merged or shared.
+        how = best.trial.shrinking
+        left = 1.2 * times * (max(slow) if slow else (2.0 if how.l2 is not None else 1.0) * max(quick))
         return self.clock.is_past(share) or self.clock.seconds + left > self.clock.limit
 
     def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:
@@ -310,7 +312,9 @@ class Search:
         for k in reversed(range(len(recipes))):
             some = [trial for trials in others[k * n_ways : (k + 1) * n_ways] for trial in trials]
             found[(k + 1) * n_ways : (k + 1) * n_ways] = some
-        return [trial for trial in self._canonical(found) if is_sensible(trial)]
+        # The quickest for each budget comes first: there is a model soon.
+        quick = [Trial(budget, recipes[0], ways_for(self.bench, budget)[0]) for budget in self.budgets]
+        return [trial for trial in self._canonical([*quick, *found]) if is_sensible(trial)]
 
 
 def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:

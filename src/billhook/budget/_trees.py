@@ -36,7 +36,9 @@ def on_codes(forest: Forest, cuts: Cuts, rows: Rows) -> Forest:
     threshold = np.zeros_like(forest.threshold)
     for k, after in enumerate(cuts.after):
         at = forest.feature == k
-        threshold[at] = after[np.floor(forest.threshold[at]).astype(np.int64)]
+        # Beyond the last cut, all go left but those whose value is missing.
+        places = np.append(after, cuts.coding.grids[k].n_codes - 1)
+        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]).astype(np.int64), after.size)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 
 

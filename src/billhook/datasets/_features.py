@@ -102,7 +102,7 @@ def _shares(
     classes, numbers = np.unique(y, return_inverse=True)
     cells = codes.astype(np.int64) * classes.size + numbers[is_there]
     counts = np.bincount(cells, minlength=n_rows.size * classes.size).reshape(n_rows.size, classes.size)
-    return counts / n_rows[:, None]
+    return counts / np.maximum(n_rows, 1)[:, None]
 
 
 def _along_first_direction(shares: NDArray[np.float64], n_rows: NDArray[np.float64]) -> NDArray[np.float64]:
