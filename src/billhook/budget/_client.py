@@ -85,14 +85,14 @@ def send(client: "Client", data: Any, *, to_all: bool = False) -> "Future[Any]":
     for _ in range(ATTEMPTS):
         workers_of(client)
         try:
-            [future] = reach(client, client.scatter, [data], broadcast=to_all, hash=False)
-        except OSError:  # to a worker that has just died, of which the scheduler will soon know
+            sent: list[Future[Any]] = reach(client, client.scatter, [data], broadcast=to_all, hash=False)
+        except (OSError, KeyError):  # the scheduler tried a worker that has just died, and may know by now
             time.sleep(0.2)
         else:
-            return future
+            return sent[0]
     raise ClusterError(
-        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while data were sent to them; "
-        "see their logs"
+        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while data were sent to "
+        "them; see their logs"
     )
 
 
