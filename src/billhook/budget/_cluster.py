@@ -184,7 +184,7 @@ def _settings(forest: Forest, loss: str | None, l2: float | None, n_passes: int,
 
 
 class ClusterWorkers(Generic[Data]):
-    """Workers that try things out on the same data, which each of them is sent once.
+    """Workers that try things out on the same data, which is sent once and copied from worker to worker.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class ClusterWorkers(Generic[Data]):
     ) -> "dict[Future[Any], int]":
         """Have the workers try these items; send the data first, if they have not got it or lost it."""
         if self._sent is None or anew:
-            self._sent = send(self.client, self.data, to_all=True)
+            self._sent = send(self.client, self.data)
         futures = {
             reach(self.client, self.client.submit, function, self._sent, item, pure=False): number
             for number, item in items.items()
