@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
+import on_workers
 from billhook.budget import _client, _crew
 from billhook.budget._cluster import (
     ClusterDescent,
@@ -40,7 +41,7 @@ def client():
     with (
         dask.config.set(SETTINGS),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -200,18 +201,12 @@ def test_workers_forget_the_rows(client):
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
     descent = ClusterDescent(client, forest, Parts.from_arrays(X, y, n_parts=4), LOSSES["mse"], 1.0)
-    assert sum(client.run(n_held).values()) == 4
+    assert sum(client.run(on_workers.n_held).values()) == 4
     descent.close()
     deadline = time.monotonic() + 10.0
-    while sum(client.run(n_held).values()) and time.monotonic() < deadline:
+    while sum(client.run(on_workers.n_held).values()) and time.monotonic() < deadline:
         pass
-    assert sum(client.run(n_held).values()) == 0
-
-
-def n_held():
-    from billhook.budget import _crew
-
-    return len(_crew.HELD)
+    assert sum(client.run(on_workers.n_held).values()) == 0
 
 
 # Whole numbers, of which XGBoost's quantiles are exact, however the rows are spread.
@@ -294,28 +289,16 @@ def test_growing_begins_anew_when_a_worker_dies(client, monkeypatch):
     np.testing.assert_allclose(again.decision_function(X), undisturbed.decision_function(X), atol=1e-3)
 
 
-def double(data, item):
-    return data["factor"] * item
-
-
 def test_trials_come_back_with_their_items(client):
     workers = ClusterWorkers(client, {"factor": 2})
-    assert sorted(workers.map(double, range(10))) == [(k, 2 * k) for k in range(10)]
-    assert sorted(workers.map(double, [7])) == [(7, 14)]
+    assert sorted(workers.map(on_workers.double, range(10))) == [(k, 2 * k) for k in range(10)]
+    assert sorted(workers.map(on_workers.double, [7])) == [(7, 14)]
     workers.close()
-
-
-def kill_once(data, item):
-    """Die of the item 3 when it is tried for the first time."""
-    if item == 3 and not os.path.exists(data):
-        open(data, "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return -item
 
 
 def test_trials_outlive_a_worker(client, tmp_path):
     workers = ClusterWorkers(client, str(tmp_path / "died"))
-    assert sorted(workers.map(kill_once, range(6))) == [(k, -k) for k in range(6)]
+    assert sorted(workers.map(on_workers.kill_once, range(6))) == [(k, -k) for k in range(6)]
     assert (tmp_path / "died").exists()
     client.wait_for_workers(2, timeout=20)
     workers.close()
@@ -323,34 +306,24 @@ def test_trials_outlive_a_worker(client, tmp_path):
 
 def test_trials_outlive_the_loss_of_the_data(client):
     workers = ClusterWorkers(client, {"factor": 2})
-    assert list(workers.map(double, [1])) == [(1, 2)]
+    assert list(workers.map(on_workers.double, [1])) == [(1, 2)]
     for pid in client.run(os.getpid).values():
         os.kill(pid, signal.SIGKILL)
-    assert sorted(workers.map(double, [5, 6])) == [(5, 10), (6, 12)]
+    assert sorted(workers.map(on_workers.double, [5, 6])) == [(5, 10), (6, 12)]
     client.wait_for_workers(2, timeout=20)
     workers.close()
-
-
-def refuse(data, item):
-    raise ValueError(f"{data} cannot do {item}")
 
 
 def test_an_error_in_a_trial_names_the_item(client):
     workers = ClusterWorkers(client, "nothing")
     with pytest.raises(ValueError, match="nothing cannot do 4") as caught:
-        list(workers.map(refuse, [4]))
+        list(workers.map(on_workers.refuse, [4]))
     assert caught.value.__notes__ == ["while a worker of the cluster tried 4"]
-
-
-def wait_for_file(data, item):
-    while item and not os.path.exists(data):
-        time.sleep(0.01)
-    return item
 
 
 def test_closing_cancels_what_is_under_way(client, tmp_path):
     workers = ClusterWorkers(client, str(tmp_path / "go on"))
-    results = workers.map(wait_for_file, [0, 1, 2, 3])
+    results = workers.map(on_workers.wait_for_file, [0, 1, 2, 3])
     assert next(results) == (0, 0)
     under_way = list(workers._pending)
     assert len(under_way) == 3
@@ -369,7 +342,7 @@ def test_a_cluster_without_workers_is_a_clear_error(monkeypatch):
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
     with (
-        distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
         connect(cluster.scheduler_address) as lonely,
         pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ has had no worker for 0.3 sec"),
     ):
@@ -380,7 +353,12 @@ def test_a_scheduler_that_goes_is_a_clear_error():
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, host="127.0.0.1", dashboard_address=None
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
     ) as cluster:
         away = connect(cluster.scheduler_address, timeout=0.5)
         descent = ClusterDescent(away, forest, Parts.from_arrays(X, y, n_parts=2), LOSSES["mse"], 1.0)
@@ -424,17 +402,10 @@ def test_files_are_read_as_the_caller_says_and_csv_too(client, files, tmp_path):
     forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))
     expected = here(forest, X, y, "cross_entropy", 1.0, 1)
     text = Parts.from_files(client, [tmp_path / f"{k}.csv" for k in range(3)], label="kind")
-    own = Parts.from_files(client, paths, read=read_with_pandas)
+    own = Parts.from_files(client, paths, read=on_workers.read_with_pandas)
     for parts in (text, own):
         refined = refine_on_cluster(client, forest, parts, l2=1.0, n_passes=1, tol=0.0)
         np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
-
-
-def read_with_pandas(path):
-    import pandas
-
-    table = pandas.read_parquet(path)
-    return table[list("abcde")].to_numpy(), table["kind"].to_numpy()
 
 
 def test_dask_arrays_and_frames_are_parts(client, files):
