@@ -28,36 +28,40 @@ from billhook.refinement import LOSSES, Descent, Problem, find_leaves
 distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'billhook[dask]'")
 
 DIGITS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_digits, load_breast_cancer, load_diabetes))
-SETTINGS = {
-    "distributed.worker.memory.terminate": False,
-    "distributed.comm.retry.count": 0,
-}
+
+
+def cluster_of(n_workers):
+    """Return a cluster of so many processes of one thread each."""
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    )
 
 
 @pytest.fixture(scope="module")
 def client():
-    import dask
-
-    with (
-        dask.config.set(SETTINGS),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         yield client
 
 
-def kill_one(client):
-    """Kill one worker, as a machine that loses its power would; its nanny starts another after a while."""
-    client.wait_for_workers(1)
-    pids = client.run(os.getpid)
-    os.kill(pids[min(pids)], signal.SIGKILL)
+@pytest.fixture
+def mortal():
+    """Return a client of three workers, two of which may be killed: whether they come back is not waited for."""
+    with cluster_of(3) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def kill(client, address):
+    """Kill a worker as a machine that loses its power would."""
+    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
 
 
 @pytest.fixture
-def kill_at(client, monkeypatch):
-    """Return a function that has a worker killed right before these tasks of a crew."""
+def kill_at(monkeypatch):
+    """Return a function that has a worker killed right before these tasks of a crew, one that holds rows."""
     killed = []
 
     def arrange(*numbers):
@@ -66,14 +70,13 @@ def kill_at(client, monkeypatch):
         def ask_after_killing(self, wanted, task):
             if self.n_tasks in numbers and self.n_tasks not in killed:
                 killed.append(self.n_tasks)
-                kill_one(client)
+                kill(self.client, self._places[0].address)
             return ask(self, wanted, task)
 
         monkeypatch.setattr(_crew.Crew, "_ask", ask_after_killing)
         return killed
 
-    yield arrange
-    client.wait_for_workers(2, timeout=20)
+    return arrange
 
 
 FORESTS = {
@@ -166,16 +169,16 @@ def test_a_tree_takes_one_round_trip(client):
     descent.close()
 
 
-def test_a_worker_that_dies_costs_time_and_not_the_result(client, case, kill_at):
+def test_a_worker_that_dies_costs_time_and_not_the_result(mortal, case, kill_at):
     forest, X, y, loss = case
-    killed = kill_at(2, 9, 10)
+    killed = kill_at(2, 9)
     parts = Parts.from_arrays(X, y, n_parts=4)
-    refined = refine_on_cluster(client, forest, parts, loss=loss, l2=2.0, n_passes=3, tol=0.0)
-    assert killed == [2, 9, 10]
+    refined = refine_on_cluster(mortal, forest, parts, loss=loss, l2=2.0, n_passes=3, tol=0.0)
+    assert killed == [2, 9]
     np.testing.assert_allclose(refined.value, here(forest, X, y, loss, 2.0, 3).value, rtol=1e-9, atol=1e-10)
 
 
-def test_a_worker_that_dies_while_merging_costs_no_more(client, kill_at):
+def test_a_worker_that_dies_while_merging_costs_no_more(client, mortal, kill_at):
     X, y = DIGITS
     forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=16, random_state=0).fit(X[::2], y[::2]))
     expected = bh.merge(forest, X, y, max_leaves=60)
@@ -191,7 +194,7 @@ def test_a_worker_that_dies_while_merging_costs_no_more(client, kill_at):
         patch.setattr(crew, "follow", noted)
         merge_on_cluster(client, forest, Parts.from_arrays(X, y, n_parts=4), max_leaves=60)
     killed = kill_at(n_tasks[1], n_tasks[2] + 1)  # while rows are given new numbers, and right after
-    merged = merge_on_cluster(client, forest, Parts.from_arrays(X, y, n_parts=4), max_leaves=60)
+    merged = merge_on_cluster(mortal, forest, Parts.from_arrays(X, y, n_parts=4), max_leaves=60)
     assert len(killed) == 2
     np.testing.assert_array_equal(merged.feature, expected.feature)
     np.testing.assert_allclose(merged.value, expected.value, rtol=1e-6, atol=1e-8)
@@ -266,25 +269,27 @@ def test_growing_for_two_classes_and_for_numbers(client):
     assert errors[0] == pytest.approx(errors[1], rel=0.1)
 
 
-def test_growing_begins_anew_when_a_worker_dies(client, monkeypatch):
+def test_growing_begins_anew_when_a_worker_dies(mortal, monkeypatch):
     pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
     from xgboost import dask as boosting
 
     X, y = DIGITS
     parts = Parts.from_arrays(X, y, n_parts=4)
     options = {"n_rounds": 5, "max_leaves": 8}
-    undisturbed = grow_on_cluster(client, parts, **options)
+    undisturbed = grow_on_cluster(mortal, parts, **options)
     train, rounds = boosting.train, []
 
     def train_after_killing(given_client, parameters, matrix, num_boost_round):
         rounds.append(num_boost_round)
         if len(rounds) == 1:
-            kill_one(client)
+            address = next(iter(matrix.worker_map))
+            kill(mortal, address)
+            while address in mortal.nthreads():
+                time.sleep(0.01)
         return train(given_client, parameters, matrix, num_boost_round=num_boost_round)
 
     monkeypatch.setattr(boosting, "train", train_after_killing)
-    again = grow_on_cluster(client, parts, **options)
-    client.wait_for_workers(2, timeout=20)
+    again = grow_on_cluster(mortal, parts, **options)
     assert len(rounds) == 2
     np.testing.assert_allclose(again.decision_function(X), undisturbed.decision_function(X), atol=1e-3)
 
@@ -296,21 +301,19 @@ def test_trials_come_back_with_their_items(client):
     workers.close()
 
 
-def test_trials_outlive_a_worker(client, tmp_path):
-    workers = ClusterWorkers(client, str(tmp_path / "died"))
+def test_trials_outlive_a_worker(mortal, tmp_path):
+    workers = ClusterWorkers(mortal, str(tmp_path / "died"))
     assert sorted(workers.map(on_workers.kill_once, range(6))) == [(k, -k) for k in range(6)]
     assert (tmp_path / "died").exists()
-    client.wait_for_workers(2, timeout=20)
     workers.close()
 
 
-def test_trials_outlive_the_loss_of_the_data(client):
-    workers = ClusterWorkers(client, {"factor": 2})
+def test_trials_outlive_the_loss_of_the_data(mortal):
+    workers = ClusterWorkers(mortal, {"factor": 2})
     assert list(workers.map(on_workers.double, [1])) == [(1, 2)]
-    for pid in client.run(os.getpid).values():
-        os.kill(pid, signal.SIGKILL)
+    for address in {address for held in mortal.who_has(workers._sent).values() for address in held}:
+        kill(mortal, address)
     assert sorted(workers.map(on_workers.double, [5, 6])) == [(5, 10), (6, 12)]
-    client.wait_for_workers(2, timeout=20)
     workers.close()
 
 

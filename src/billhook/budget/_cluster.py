@@ -210,6 +210,8 @@ class ClusterWorkers(Generic[Data]):
             Of the data and an item. It must be importable on the workers, as Billhook must.
         items : iterable
         """
+        from distributed import CancelledError
+
         left = dict(enumerate(items))
         tries = dict.fromkeys(left, 0)
         under_way = self._submit(function, left)
@@ -221,10 +223,12 @@ class ClusterWorkers(Generic[Data]):
                     number = under_way.pop(future)
                     self._pending.discard(future)
                     tries[number] += 1
-                    if self._is_lost(future, left[number]):
+                    try:
+                        result = self._result(future, left[number])
+                    except CancelledError:
                         again[number] = left[number]
                     else:
-                        yield left[number], reach(self.client, future.result)
+                        yield left[number], result
                 if again and max(tries[number] for number in again) >= ATTEMPTS:
                     raise ClusterError(
                         f"{len(again)} items were lost {ATTEMPTS} times with the workers of the cluster at "
@@ -239,9 +243,16 @@ class ClusterWorkers(Generic[Data]):
         self._cancel(list(self._pending))
         self._sent = None
 
-    def _is_lost(self, future: "Future[Any]", item: object) -> bool:
+    def _result(self, future: "Future[Any]", item: object) -> Any:
+        """Return the result of a future that has settled; raise CancelledError if it was lost, even just now."""
+        from distributed import CancelledError
+
         try:
-            return was_lost(self.client, future)
+            if was_lost(self.client, future):
+                raise CancelledError
+            return reach(self.client, future.result)
+        except CancelledError:
+            raise
         except Exception as error:
             error.add_note(f"while a worker of the cluster tried {item!r}")
             raise

@@ -116,14 +116,14 @@ class Parts:
             Partitioned as X.
         """
         columns = [_partitions(X), _partitions(y)]
-        columns += [] if sample_weight is None else [_partitions(sample_weight)]
+        columns.append([None] * len(columns[0]) if sample_weight is None else _partitions(sample_weight))
         if len({len(column) for column in columns}) > 1:
             counts = ", ".join(str(len(column)) for column in columns)
             raise ValueError(
                 f"X, y and sample_weight are in different numbers of partitions ({counts}); rechunk them"
             )
         named = enumerate(zip(*columns, strict=True))
-        recipes = tuple(partial(_from_partition, f"partition {number}", *given) for number, given in named)
+        recipes = tuple(partial(_from_partition, *given, f"partition {number}") for number, given in named)
         return cls(recipes, tuple(map(str, X.columns)) if hasattr(X, "columns") else None)
 
 
@@ -141,7 +141,7 @@ def _from_memory(rows: Rows, name: str, client: "Client") -> Any:
     return delayed(_checked, pure=False)(*sent, name)
 
 
-def _from_partition(name: str, X: Any, y: Any, weight: Any = None, client: "Client | None" = None) -> Any:  # noqa: ARG001
+def _from_partition(X: Any, y: Any, weight: Any, name: str, client: "Client") -> Any:  # noqa: ARG001
     from dask.delayed import delayed
 
     return delayed(_checked, pure=False)(X, y, weight, name)
