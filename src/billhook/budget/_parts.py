@@ -123,7 +123,7 @@ class Parts:
                 f"X, y and sample_weight are in different numbers of partitions ({counts}); rechunk them"
             )
         named = enumerate(zip(*columns, strict=True))
-        recipes = tuple(partial(_from_partition, *given, f"partition {number}") for number, given in named)
+        recipes = tuple(partial(_from_partition, x, t, w, f"partition {number}") for number, (x, t, w) in named)
         return cls(recipes, tuple(map(str, X.columns)) if hasattr(X, "columns") else None)
 
 
