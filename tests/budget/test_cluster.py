@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -9,10 +10,15 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.budget import _crew
+import on_workers
+from billhook.budget import _client, _crew
 from billhook.budget._cluster import (
     ClusterDescent,
+    ClusterError,
+    ClusterWorkers,
     Parts,
+    connect,
+    grow_on_cluster,
     merge_on_cluster,
     refine_on_cluster,
     round_on_cluster,
@@ -22,36 +28,40 @@ from billhook.refinement import LOSSES, Descent, Problem, find_leaves
 distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'billhook[dask]'")
 
 DIGITS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_digits, load_breast_cancer, load_diabetes))
-SETTINGS = {
-    "distributed.worker.memory.terminate": False,
-    "distributed.comm.retry.count": 0,
-}
+
+
+def cluster_of(n_workers):
+    """Return a cluster of so many processes of one thread each."""
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    )
 
 
 @pytest.fixture(scope="module")
 def client():
-    import dask
-
-    with (
-        dask.config.set(SETTINGS),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         yield client
 
 
-def kill_one(client):
-    """Kill one worker, as a machine that loses its power would; its nanny starts another after a while."""
-    client.wait_for_workers(1)
-    pids = client.run(os.getpid)
-    os.kill(pids[min(pids)], signal.SIGKILL)
+@pytest.fixture
+def mortal():
+    """Return a client of three workers, two of which may be killed: whether they come back is not waited for."""
+    with cluster_of(3) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def kill(client, address):
+    """Kill a worker as a machine that loses its power would."""
+    os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
 
 
 @pytest.fixture
-def kill_at(client, monkeypatch):
-    """Return a function that has a worker killed right before these tasks of a crew."""
+def kill_at(monkeypatch):
+    """Return a function that has a worker killed right before these tasks of a crew, one that holds rows."""
     killed = []
 
     def arrange(*numbers):
@@ -60,14 +70,13 @@ def kill_at(client, monkeypatch):
         def ask_after_killing(self, wanted, task):
             if self.n_tasks in numbers and self.n_tasks not in killed:
                 killed.append(self.n_tasks)
-                kill_one(client)
+                kill(self.client, self._places[0].address)
             return ask(self, wanted, task)
 
         monkeypatch.setattr(_crew.Crew, "_ask", ask_after_killing)
         return killed
 
-    yield arrange
-    client.wait_for_workers(2, timeout=20)
+    return arrange
 
 
 FORESTS = {
@@ -108,6 +117,8 @@ def test_refining_ends_where_one_process_would(client):
     np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
 
 
+# Not Huber's: its width is not to be had of `Descent` alone.
+@pytest.mark.parametrize("case", [name for name in FORESTS if "Huber" not in name], indirect=True)
 def test_rounding_is_that_of_one_process(client, case):
     forest, X, y, loss = case
     problem = Problem(forest)
@@ -115,8 +126,6 @@ def test_rounding_is_that_of_one_process(client, case):
     unit = np.full(problem.base.size, np.abs(table).max() / 30.0)
     leaf = find_leaves(problem, [(X, len(y))], by_row=False, n_jobs=None)
     code = y if forest.classes is None else np.searchsorted(forest.classes, y)
-    if loss == "huber":
-        pytest.skip("the width would have to be that of one process, which `refine` chooses")
     descent = Descent(
         problem, leaf, problem.targets(code, LOSSES[loss]), np.ones(len(y)), LOSSES[loss], 1.0, 1.0, table
     )
@@ -160,10 +169,289 @@ def test_a_tree_takes_one_round_trip(client):
     descent.close()
 
 
-def test_a_worker_that_dies_costs_time_and_not_the_result(client, case, kill_at):
+@pytest.mark.parametrize("case", ["classes, cross-entropy", "two classes", "numbers, Huber"], indirect=True)
+def test_a_worker_that_dies_costs_time_and_not_the_result(mortal, case, kill_at):
     forest, X, y, loss = case
-    killed = kill_at(2, 9, 10)
+    killed = kill_at(2, 9)
     parts = Parts.from_arrays(X, y, n_parts=4)
-    refined = refine_on_cluster(client, forest, parts, loss=loss, l2=2.0, n_passes=3, tol=0.0)
-    assert killed == [2, 9, 10]
+    refined = refine_on_cluster(mortal, forest, parts, loss=loss, l2=2.0, n_passes=3, tol=0.0)
+    assert killed == [2, 9]
     np.testing.assert_allclose(refined.value, here(forest, X, y, loss, 2.0, 3).value, rtol=1e-9, atol=1e-10)
+
+
+def test_a_worker_that_dies_while_merging_costs_no_more(client, mortal, kill_at):
+    X, y = DIGITS
+    forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=16, random_state=0).fit(X[::2], y[::2]))
+    expected = bh.merge(forest, X, y, max_leaves=60)
+    crew = _crew.Crew
+    n_tasks = []
+    follow = crew.follow
+
+    def noted(self, *arguments):
+        n_tasks.append(self.n_tasks + 1)
+        follow(self, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crew, "follow", noted)
+        merge_on_cluster(client, forest, Parts.from_arrays(X, y, n_parts=4), max_leaves=60)
+    killed = kill_at(n_tasks[1], n_tasks[2] + 1)  # while rows are given new numbers, and right after
+    merged = merge_on_cluster(mortal, forest, Parts.from_arrays(X, y, n_parts=4), max_leaves=60)
+    assert len(killed) == 2
+    np.testing.assert_array_equal(merged.feature, expected.feature)
+    np.testing.assert_allclose(merged.value, expected.value, rtol=1e-6, atol=1e-8)
+
+
+def test_workers_forget_the_rows(client):
+    X, y = CANCER
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
+    descent = ClusterDescent(client, forest, Parts.from_arrays(X, y, n_parts=4), LOSSES["mse"], 1.0)
+    assert sum(client.run(on_workers.n_held).values()) == 4
+    descent.close()
+    deadline = time.monotonic() + 10.0
+    while sum(client.run(on_workers.n_held).values()) and time.monotonic() < deadline:
+        pass
+    assert sum(client.run(on_workers.n_held).values()) == 0
+
+
+# Whole numbers, of which XGBoost's quantiles are exact, however the rows are spread.
+def one_process(X, y, n_rounds, **parameters):
+    import xgboost
+
+    given = {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "nthread": 1, **parameters}
+    return bh.as_forest(xgboost.train(given, xgboost.DMatrix(X, y), n_rounds))
+
+
+def test_growing_with_a_vector_in_each_leaf_is_that_of_one_process(client):
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+    X, y = DIGITS
+    labels = np.array([f"digit {k}" for k in y])
+    parts = Parts.from_arrays(X, labels, n_parts=3)
+    forest = grow_on_cluster(client, parts, n_rounds=8, max_leaves=16, learning_rate=0.5)
+    alone = one_process(
+        X,
+        y,
+        8,
+        max_leaves=16,
+        learning_rate=0.5,
+        objective="multi:softprob",
+        num_class=10,
+        multi_strategy="multi_output_tree",
+    )
+    half = one_process(
+        X[::2],
+        y[::2],
+        8,
+        max_leaves=16,
+        learning_rate=0.5,
+        objective="multi:softprob",
+        num_class=10,
+        multi_strategy="multi_output_tree",
+    )
+    assert forest.value.shape[1] == 10
+    assert (forest.n_trees, forest.n_leaves) == (8, 128)
+    assert forest.classes.tolist() == sorted(set(labels))
+    np.testing.assert_allclose(forest.decision_function(X), alone.decision_function(X), atol=1e-3)
+    assert np.abs(half.decision_function(X) - alone.decision_function(X)).max() > 0.1
+
+
+def test_growing_for_two_classes_and_for_numbers(client):
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+    X, y = CANCER
+    forest = grow_on_cluster(client, Parts.from_arrays(X, y, n_parts=2), n_rounds=10, max_leaves=8)
+    alone = one_process(X, y, 10, max_leaves=8, objective="binary:logistic")
+    assert forest.value.shape[1] == 1
+    assert forest.classes.tolist() == [0, 1]
+    assert abs(np.mean(forest.predict(X) == y) - np.mean(alone.predict(X) == y)) < 0.02
+    X, y = DIABETES
+    options = {"n_rounds": 10, "max_leaves": 8, "objective": "reg:squarederror"}
+    numbers = grow_on_cluster(client, Parts.from_arrays(X, y, n_parts=2), **options)
+    alone = one_process(X, y, **options)
+    errors = [np.mean((model.predict(X) - y) ** 2) for model in (numbers, alone)]
+    assert errors[0] == pytest.approx(errors[1], rel=0.1)
+
+
+def test_growing_begins_anew_when_a_worker_dies(mortal, monkeypatch):
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+    from xgboost import dask as boosting
+
+    X, y = DIGITS
+    parts = Parts.from_arrays(X, y, n_parts=4)
+    options = {"n_rounds": 5, "max_leaves": 8}
+    undisturbed = grow_on_cluster(mortal, parts, **options)
+    train, rounds = boosting.train, []
+
+    def train_after_killing(given_client, parameters, matrix, num_boost_round):
+        rounds.append(num_boost_round)
+        if len(rounds) == 1:
+            address = next(iter(matrix.worker_map))
+            kill(mortal, address)
+            while address in mortal.nthreads():
+                time.sleep(0.01)
+        return train(given_client, parameters, matrix, num_boost_round=num_boost_round)
+
+    monkeypatch.setattr(boosting, "train", train_after_killing)
+    again = grow_on_cluster(mortal, parts, **options)
+    assert len(rounds) == 2
+    np.testing.assert_allclose(again.decision_function(X), undisturbed.decision_function(X), atol=1e-3)
+
+
+def test_trials_come_back_with_their_items(client):
+    workers = ClusterWorkers(client, {"factor": 2})
+    assert sorted(workers.map(on_workers.double, range(10))) == [(k, 2 * k) for k in range(10)]
+    assert sorted(workers.map(on_workers.double, [7])) == [(7, 14)]
+    workers.close()
+
+
+def test_trials_outlive_a_worker(mortal, tmp_path):
+    workers = ClusterWorkers(mortal, str(tmp_path / "died"))
+    assert sorted(workers.map(on_workers.kill_once, range(6))) == [(k, -k) for k in range(6)]
+    assert (tmp_path / "died").exists()
+    workers.close()
+
+
+def test_trials_outlive_the_loss_of_the_data(mortal):
+    workers = ClusterWorkers(mortal, {"factor": 2})
+    assert list(workers.map(on_workers.double, [1])) == [(1, 2)]
+    for address in {address for held in mortal.who_has(workers._sent).values() for address in held}:
+        kill(mortal, address)
+    assert sorted(workers.map(on_workers.double, [5, 6])) == [(5, 10), (6, 12)]
+    workers.close()
+
+
+def test_an_error_in_a_trial_names_the_item(client):
+    workers = ClusterWorkers(client, "nothing")
+    with pytest.raises(ValueError, match="nothing cannot do 4") as caught:
+        list(workers.map(on_workers.refuse, [4]))
+    assert caught.value.__notes__ == ["while a worker of the cluster tried 4"]
+
+
+def test_closing_cancels_what_is_under_way(client, tmp_path):
+    workers = ClusterWorkers(client, str(tmp_path / "go on"))
+    results = workers.map(on_workers.wait_for_file, [0, 1, 2, 3])
+    assert next(results) == (0, 0)
+    under_way = list(workers._pending)
+    assert len(under_way) == 3
+    workers.close()
+    (tmp_path / "go on").touch()
+    assert all(future.cancelled() for future in under_way)
+
+
+def test_no_scheduler_is_a_clear_error():
+    with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9 .*`dask scheduler`"):
+        connect("tcp://127.0.0.1:9", timeout=0.5)
+
+
+def test_a_cluster_without_workers_is_a_clear_error(monkeypatch):
+    monkeypatch.setattr(_client, "PATIENCE", 0.3)
+    X, y = CANCER
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
+    with (
+        distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
+        connect(cluster.scheduler_address) as lonely,
+        pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ has had no worker for 0.3 sec"),
+    ):
+        refine_on_cluster(lonely, forest, Parts.from_arrays(X, y, n_parts=2))
+
+
+def test_a_scheduler_that_goes_is_a_clear_error():
+    X, y = CANCER
+    forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+    ) as cluster:
+        away = connect(cluster.scheduler_address, timeout=0.5)
+        descent = ClusterDescent(away, forest, Parts.from_arrays(X, y, n_parts=2), LOSSES["mse"], 1.0)
+    with pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ cannot be reached any more"):
+        list(descent)
+    away.close()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Three files of the same table, one with its columns in another order; missing values too."""
+    pandas = pytest.importorskip("pandas")
+    X, y = CANCER
+    table = pandas.DataFrame(X.astype(np.float32)[:, :5], columns=list("abcde"))
+    table.iloc[::7, 2] = np.nan
+    table["kind"] = np.array(["bad", "good"])[y]
+    paths = [tmp_path / f"{k}.parquet" for k in range(3)]
+    for k, path in enumerate(paths):
+        rows = table.iloc[k::3]
+        rows = rows[sorted(rows.columns, reverse=True)] if k == 1 else rows
+        rows.to_parquet(path)
+    return table, paths
+
+
+def test_workers_read_files(client, files):
+    table, paths = files
+    parts = Parts.from_files(client, paths, label="kind")
+    assert parts.feature_names == tuple("abcde")
+    X, y = table[list("abcde")], table["kind"]
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))
+    refined = refine_on_cluster(client, forest, parts, l2=1.0, n_passes=2, tol=0.0)
+    expected = here(forest, X, y, "cross_entropy", 1.0, 2)
+    np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
+
+
+def test_files_are_read_as_the_caller_says_and_csv_too(client, files, tmp_path):
+    table, paths = files
+    for k in range(3):
+        table.iloc[k::3].to_csv(tmp_path / f"{k}.csv", index=False)
+    X, y = table[list("abcde")], table["kind"]
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))
+    expected = here(forest, X, y, "cross_entropy", 1.0, 1)
+    text = Parts.from_files(client, [tmp_path / f"{k}.csv" for k in range(3)], label="kind")
+    own = Parts.from_files(client, paths, read=on_workers.read_with_pandas)
+    for parts in (text, own):
+        refined = refine_on_cluster(client, forest, parts, l2=1.0, n_passes=1, tol=0.0)
+        np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
+
+
+def test_dask_arrays_and_frames_are_parts(client, files):
+    dask_array, dask_frame = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    table, _ = files
+    X, y = table[list("abcde")], table["kind"]
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))
+    expected = here(forest, X, y, "cross_entropy", 1.0, 1)
+    frame = dask_frame.from_pandas(table, npartitions=3)
+    arrays = Parts.from_dask(
+        dask_array.from_array(X.to_numpy(), chunks=(200, -1)),
+        dask_array.from_array(y.to_numpy(object), chunks=200),
+    )
+    for parts in (Parts.from_dask(frame[list("abcde")], frame["kind"]), arrays):
+        refined = refine_on_cluster(client, forest, parts, l2=1.0, n_passes=1, tol=0.0)
+        np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
+
+
+def test_what_is_wrong_with_a_part_is_said(client, files, tmp_path):
+    _, paths = files
+    forest = bh.as_forest(RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(*CANCER))
+    with pytest.raises(ValueError, match=r"0\.parquet has no column 'sort'; its columns are a, b, c, d, e, kind"):
+        Parts.from_files(client, paths, label="sort")
+    with pytest.raises(ValueError, match=r"either a label, .* or a function"):
+        Parts.from_files(client, paths)
+    with pytest.raises(ValueError, match="there are no parts"):
+        Parts.from_files(client, [], label="kind")
+    with pytest.raises(FileNotFoundError, match="absent"):
+        Parts.from_files(client, [tmp_path / "absent.parquet"], label="kind")
+    with pytest.raises(ValueError, match="n_parts must be from 1 to the number of rows, 569, not 0"):
+        Parts.from_arrays(*CANCER, n_parts=0)
+    with pytest.raises(ValueError, match="X has 568 rows, y 569 labels"):
+        Parts.from_arrays(CANCER[0][1:], CANCER[1], n_parts=2)
+    with pytest.raises(ValueError, match="labels that the forest does not know: 7"):
+        refine_on_cluster(client, forest, Parts.from_arrays(CANCER[0], CANCER[1] * 7, n_parts=2))
+    with pytest.raises(ValueError, match="X has 5 features, but the forest was trained on 30"):
+        refine_on_cluster(client, forest, Parts.from_arrays(CANCER[0][:, :5], CANCER[1], n_parts=2))
+    with pytest.raises(TypeError, match="takes Dask arrays, data frames and series, not ndarray"):
+        Parts.from_dask(*CANCER)
+    with pytest.raises(ValueError, match="one loss, by its name"):
+        refine_on_cluster(client, forest, Parts.from_arrays(*CANCER, n_parts=2), loss="auto")
+    with pytest.raises(ValueError, match=r"unit must be above 0 and finite, not 0\.0"):
+        round_on_cluster(client, forest, Parts.from_arrays(*CANCER, n_parts=2), unit=0.0, lowest=0, highest=1)
+    with pytest.raises(ValueError, match="there is one class only, 1"):
+        grow_on_cluster(client, Parts.from_arrays(CANCER[0], np.ones(569, int), n_parts=2))

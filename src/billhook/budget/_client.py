@@ -80,19 +80,22 @@ def address_of(client: "Client") -> str:
     return ADDRESSES.get(client, "an unknown address")
 
 
-def send(client: "Client", data: Any, *, to_all: bool = False) -> "Future[Any]":
-    """Return a future of the data, sent to one worker or to all; a name of its own each time, as it may be lost."""
+def send(client: "Client", data: Any) -> "Future[Any]":
+    """Return a future of the data, sent to one worker, from which others fetch it; it may be lost, and sent again.
+
+    Not broadcast: Dask's way to do that waits for ever if a worker dies meanwhile.
+    """
     for _ in range(ATTEMPTS):
         workers_of(client)
         try:
-            [future] = reach(client, client.scatter, [data], broadcast=to_all, hash=False)
-        except OSError:  # to a worker that has just died, of which the scheduler will soon know
+            sent: list[Future[Any]] = reach(client, client.scatter, [data], hash=False)
+        except (OSError, KeyError):  # the scheduler tried a worker that has just died, and may know by now
             time.sleep(0.2)
         else:
-            return future
+            return sent[0]
     raise ClusterError(
-        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while data were sent to them; "
-        "see their logs"
+        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while data were sent to "
+        "them; see their logs"
     )
 
 

@@ -184,7 +184,7 @@ def _settings(forest: Forest, loss: str | None, l2: float | None, n_passes: int,
 
 
 class ClusterWorkers(Generic[Data]):
-    """Workers that try things out on the same data, which each of them is sent once.
+    """Workers that try things out on the same data, which is sent once and copied from worker to worker.
 
     Parameters
     ----------
@@ -210,6 +210,8 @@ class ClusterWorkers(Generic[Data]):
             Of the data and an item. It must be importable on the workers, as Billhook must.
         items : iterable
         """
+        from distributed import CancelledError
+
         left = dict(enumerate(items))
         tries = dict.fromkeys(left, 0)
         under_way = self._submit(function, left)
@@ -221,10 +223,12 @@ class ClusterWorkers(Generic[Data]):
                     number = under_way.pop(future)
                     self._pending.discard(future)
                     tries[number] += 1
-                    if self._is_lost(future, left[number]):
+                    try:
+                        result = self._result(future, left[number])
+                    except CancelledError:
                         again[number] = left[number]
                     else:
-                        yield left[number], reach(self.client, future.result)
+                        yield left[number], result
                 if again and max(tries[number] for number in again) >= ATTEMPTS:
                     raise ClusterError(
                         f"{len(again)} items were lost {ATTEMPTS} times with the workers of the cluster at "
@@ -239,9 +243,16 @@ class ClusterWorkers(Generic[Data]):
         self._cancel(list(self._pending))
         self._sent = None
 
-    def _is_lost(self, future: "Future[Any]", item: object) -> bool:
+    def _result(self, future: "Future[Any]", item: object) -> Any:
+        """Return the result of a future that has settled; raise CancelledError if it was lost, even just now."""
+        from distributed import CancelledError
+
         try:
-            return was_lost(self.client, future)
+            if was_lost(self.client, future):
+                raise CancelledError
+            return reach(self.client, future.result)
+        except CancelledError:
+            raise
         except Exception as error:
             error.add_note(f"while a worker of the cluster tried {item!r}")
             raise
@@ -251,7 +262,7 @@ class ClusterWorkers(Generic[Data]):
     ) -> "dict[Future[Any], int]":
         """Have the workers try these items; send the data first, if they have not got it or lost it."""
         if self._sent is None or anew:
-            self._sent = send(self.client, self.data, to_all=True)
+            self._sent = send(self.client, self.data)
         futures = {
             reach(self.client, self.client.submit, function, self._sent, item, pure=False): number
             for number, item in items.items()

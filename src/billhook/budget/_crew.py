@@ -169,7 +169,7 @@ class Crew:
         from dask.delayed import delayed
 
         names = [f"{self._name}-{number}-{next(self._number)}" for number in numbers]
-        sent = send(self.client, start, to_all=True)
+        sent = send(self.client, start)
         hold = delayed(_hold, pure=False)
         parts = [
             hold(self.parts.recipes[number](self.client), sent, name)

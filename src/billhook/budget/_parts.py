@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.budget._client import reach, send
-from billhook.datasets import read_table
+from billhook.datasets import read_features
+from billhook.forest import look_up
+from billhook.packing import Nominal
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -116,14 +118,14 @@ class Parts:
             Partitioned as X.
         """
         columns = [_partitions(X), _partitions(y)]
-        columns += [] if sample_weight is None else [_partitions(sample_weight)]
+        columns.append([None] * len(columns[0]) if sample_weight is None else _partitions(sample_weight))
         if len({len(column) for column in columns}) > 1:
             counts = ", ".join(str(len(column)) for column in columns)
             raise ValueError(
                 f"X, y and sample_weight are in different numbers of partitions ({counts}); rechunk them"
             )
         named = enumerate(zip(*columns, strict=True))
-        recipes = tuple(partial(_from_partition, f"partition {number}", *given) for number, given in named)
+        recipes = tuple(partial(_from_partition, x, t, w, f"partition {number}") for number, (x, t, w) in named)
         return cls(recipes, tuple(map(str, X.columns)) if hasattr(X, "columns") else None)
 
 
@@ -141,7 +143,7 @@ def _from_memory(rows: Rows, name: str, client: "Client") -> Any:
     return delayed(_checked, pure=False)(*sent, name)
 
 
-def _from_partition(name: str, X: Any, y: Any, weight: Any = None, client: "Client | None" = None) -> Any:  # noqa: ARG001
+def _from_partition(X: Any, y: Any, weight: Any, name: str, client: "Client") -> Any:  # noqa: ARG001
     from dask.delayed import delayed
 
     return delayed(_checked, pure=False)(X, y, weight, name)
@@ -178,7 +180,7 @@ def _checked(X: Any, y: Any, weight: Any, name: str) -> Rows:
 def _names_in(path: str, label: str) -> tuple[str, ...]:
     """Return the names of the columns of a file but that of the label."""
     if Path(path).suffix != ".parquet":
-        return read_table(path, label).names
+        return read_features(path, label).names
     names = tuple(_parquet().read_schema(path).names)
     if label not in names:
         raise ValueError(f"{path} has no column {label!r}; its columns are {', '.join(names)}")
@@ -187,23 +189,15 @@ def _names_in(path: str, label: str) -> tuple[str, ...]:
 
 def _read_columns(path: str, *, label: str, names: tuple[str, ...]) -> tuple[Any, Any]:
     """Return these columns of a file as float32, and its labels."""
-    if Path(path).suffix != ".parquet":
-        table = read_table(path, label)
-        if sorted(table.names) != sorted(names):
-            raise ValueError(f"{path} has the columns {', '.join(table.names)}, not {', '.join(names)}")
-        return table.X[:, [table.names.index(name) for name in names]], table.y
-    # By columns and without lists of cells, as files for a cluster are large.
-    table = _parquet().read_table(path)
-    missing = [name for name in (*names, label) if name not in table.column_names]
-    if missing:
-        raise ValueError(f"{path} has no column {missing[0]!r}; its columns are {', '.join(table.column_names)}")
-    X = np.empty((table.num_rows, len(names)), np.float32)
+    table = read_features(path, label)
+    columns = dict(zip(table.names, table.columns, strict=True))
+    X = np.empty((len(table.y), len(names)), np.float32)
     for k, name in enumerate(names):
-        try:
-            X[:, k] = table[name].to_numpy()
-        except ValueError as error:
-            raise ValueError(f"column {name!r} of {path} is not of numbers ({error}); encode it first") from None
-    return X, table[label].to_numpy()
+        column = look_up(name, columns, f"{path} has no column", "its columns are")
+        if isinstance(column, Nominal):
+            raise ValueError(f"column {name!r} of {path} holds {column.categories[0]!r}, not a number; encode it first")
+        X[:, k] = column
+    return X, table.y
 
 
 def _parquet() -> Any:
