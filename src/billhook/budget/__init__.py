@@ -1,8 +1,11 @@
 """The main job: the most accurate model that fits a number of bytes."""
 
+from billhook.budget._client import connect
 from billhook.budget._encoding import choose_encoding, rows_of
 from billhook.budget._fit import Found, build, find, settings_of
 from billhook.budget._given import Given
+from billhook.budget._large import OnCluster, find_on_cluster
+from billhook.budget._parts import Parts
 from billhook.budget._report import FitReport
 from billhook.budget._rows import Rows
 from billhook.budget._search import Candidate, Search
@@ -14,13 +17,17 @@ __all__ = [
     "FitReport",
     "Found",
     "Given",
+    "OnCluster",
+    "Parts",
     "Rows",
     "Search",
     "TooSmallError",
     "as_bytes",
     "build",
     "choose_encoding",
+    "connect",
     "find",
+    "find_on_cluster",
     "rows_of",
     "settings_of",
 ]

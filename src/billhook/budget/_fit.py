@@ -46,12 +46,17 @@ def find(
     seed: int = 0,
     workers: Workers | None = None,
     n_jobs: int = 1,
+    families: tuple[str, ...] = ("boosted", "random_forest"),
+    final: Callable[[Trial], Packed] | None = None,
     target: Target | None = None,
     title: str = "",
     notes: tuple[str, ...] = (),
     progress: Callable[[Search], None] = lambda _search: None,
 ) -> Found:
-    """Return the best model of at most `budget` bytes that is found in the time, or with so many trials."""
+    """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
+
+    `final` makes the last model of the best trial, by default from all rows.
+    """
     bench = Bench(rows, score_of(scoring, rows), seed, given=given)
     smallest = _smallest(bench)
     if smallest > budget:
@@ -66,14 +71,14 @@ def find(
         Clock(None if trials is not None else time_limit),
         n_trials=trials,
         progress=progress,
-        families=("boosted", "random_forest") if given is None else ("given",),
+        families=families if given is None else ("given",),
     )
     search.run()
     best = search.best(budget)
     if best is None:
         raise TooSmallError(f"no model of at most {budget:,} bytes was found; a larger budget or more time may help")
     progress(search)
-    packed = search.final(budget)
+    packed = search.final(budget) if final is None else final(best.trial)
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
     return Found(packed, front_of(search), report, search.is_stopped)
 

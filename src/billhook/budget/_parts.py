@@ -52,6 +52,10 @@ class Parts:
     def __len__(self) -> int:
         return len(self.recipes)
 
+    def map(self, function: Callable[[Rows], Rows]) -> "Parts":
+        """Return the parts with their rows changed by a function, where they are."""
+        return Parts(tuple(partial(_mapped, function, recipe) for recipe in self.recipes), self.feature_names)
+
     @classmethod
     def from_files(
         cls,
@@ -129,6 +133,12 @@ class Parts:
         return cls(recipes, tuple(map(str, X.columns)) if hasattr(X, "columns") else None)
 
 
+def _mapped(function: Callable[[Rows], Rows], recipe: Recipe, client: "Client") -> Any:
+    from dask.delayed import delayed
+
+    return delayed(function, pure=False)(recipe(client))
+
+
 def _from_file(read: Any, path: str, client: "Client") -> Any:  # noqa: ARG001
     from dask.delayed import delayed
 
@@ -195,7 +205,7 @@ def _read_columns(path: str, *, label: str, names: tuple[str, ...]) -> tuple[Any
     for k, name in enumerate(names):
         column = look_up(name, columns, f"{path} has no column", "its columns are")
         if isinstance(column, Nominal):
-            raise ValueError(f"column {name!r} of {path} holds {column.categories[0]!r}, not a number; encode it first")
+            raise ValueError(f"column {name!r} of {path} holds {column.categories[0]!r}, not numbers; encode it")
         X[:, k] = column
     return X, table.y
 

@@ -80,8 +80,8 @@ MOST_LEAVES = 1 << 20
 LEAVES = (4, MOST_LEAVES)
 GROWN_LEAVES = (4, 256)
 RATES = (0.03, 1.0)
-BINS = (4, 256)
-CODE_BITS = (3, 12)
+BINS = (4, 8192)
+CODE_BITS = (3, 16)
 LEAF_BITS = (2, 8)
 CODEBOOKS = (8, 1024)
 PULLS = (None, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -98,6 +98,12 @@ def neighbours(trial: Trial) -> list[Trial]:
         recipes += [replace(recipe, rate=rate) for rate in _scaled(recipe.rate, 1.5, RATES)]
     if recipe.family != "given":
         recipes += [replace(recipe, bins=bins) for bins in _halved_and_doubled(recipe.bins, BINS)]
+        finer, coarser = (recipe.bits + 2, recipe.bins * 4), (recipe.bits - 2, recipe.bins // 4)
+        recipes += [
+            replace(recipe, bits=bits, bins=bins)
+            for bits, bins in (finer, coarser)
+            if _is_in(bits, CODE_BITS) and _is_in(bins, BINS)
+        ]
         recipes += [replace(recipe, min_weight=weight) for weight in _beside(recipe.min_weight, WEIGHTS)]
     recipes += [replace(recipe, bits=bits) for bits in (recipe.bits - 1, recipe.bits + 1) if _is_in(bits, CODE_BITS)]
     ways = [replace(how, over=over) for over in _beside(how.over, OVERS)]

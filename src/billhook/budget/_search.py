@@ -324,8 +324,8 @@ def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
         return [Recipe("given", leaves, bits=bits) for leaves, bits in shapes]
     # Growing takes as long as there are bins of all features, for every class.
     most_bins = max(8, 1 << int(np.log2(MOST_BINS / (bench.rows.X.shape[1] * bench.rows.n_values))))
-    first = ((32, 0.4, 7, 64), (8, 0.1, 6, 32), (16, 0.4, 6, 32))
-    settings = (*first, (32, 0.3, 8, 256), (64, 0.3, 8, 128), (8, 0.3, 6, 32))
+    first = ((32, 0.4, 7, 64), (8, 0.1, 6, 32), (128, 0.5, 12, 1024))
+    settings = (*first, (16, 0.4, 6, 32), (32, 0.3, 8, 256), (8, 0.15, 8, 128), (64, 0.3, 8, 128))
     found = []
     for leaves, rate, bits, bins in settings:
         fewer = min(bins, most_bins)

@@ -1,7 +1,8 @@
 """A grown ensemble made to fit."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ TRIES = 3
 NEARLY_FULL = 0.97
 
 
-class Learned(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Learned:
     """Rows as codes, to learn from."""
 
     codes: NDArray[np.float32]
@@ -26,6 +28,17 @@ class Learned(NamedTuple):
     missing_values: bool
     loss: str
     is_quick: bool = False
+
+    def merge(self, forest: Forest, size: Callable[[Forest], int], aim: int, l2: float) -> Forest:
+        """Return the forest merged until it takes at most so many bytes."""
+        passes = QUICK if self.is_quick else None
+        options: dict[str, Any] = {"loss": self.loss, "l2": l2, "sample_weight": self.weight, "passes": passes}
+        return merge(forest, self.codes, self.y, size=aim, accounting=size, **options)
+
+    def refine(self, forest: Forest, l2: float) -> Forest:
+        """Return the forest with better leaf values."""
+        options: dict[str, Any] = {"loss": self.loss, "l2": l2, "sample_weight": self.weight}
+        return refine(forest, self.codes, self.y, solver="bcd", epochs=PASSES, validation_fraction=None, **options)
 
 
 class TooSmallError(ValueError):
@@ -85,11 +98,9 @@ def _fitting(
     told("grown", first)
     if how.l2 is None:
         return first
-    options: dict[str, Any] = {"loss": rows.loss, "l2": how.l2, "sample_weight": rows.weight}
     if size(first) > aim:
-        passes = QUICK if rows.is_quick else None
-        return merge(first, rows.codes, rows.y, size=aim, accounting=size, passes=passes, **options)
-    return refine(first, rows.codes, rows.y, solver="bcd", epochs=PASSES, validation_fraction=None, **options)
+        return rows.merge(first, size, aim, how.l2)
+    return rows.refine(first, how.l2)
 
 
 def _packed(small: Forest, coding: Coding, how: Shrinking, rows: Learned) -> Packed:

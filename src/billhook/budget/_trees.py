@@ -56,6 +56,12 @@ def _boosted(
         return _histogram_boosted(recipe, rows, bins, y, weight, n_rounds, seed)
     import xgboost
 
+    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
+    return as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_rounds))
+
+
+def boosting_parameters(recipe: Recipe, rows: Rows, seed: int) -> dict[str, Any]:
+    """Return what XGBoost is told."""
     parameters: dict[str, Any] = {
         "tree_method": "hist",
         "grow_policy": "lossguide",
@@ -64,7 +70,6 @@ def _boosted(
         "max_bin": recipe.bins,
         "eta": recipe.rate,
         "min_child_weight": recipe.min_weight,
-        "nthread": n_jobs,
         "seed": seed,
         "verbosity": 0,
     }
@@ -75,8 +80,7 @@ def _boosted(
     else:
         parameters |= {"objective": "multi:softprob", "num_class": rows.classes.size}
         parameters |= {"multi_strategy": "multi_output_tree"}
-    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
-    return as_forest(xgboost.train(parameters, data, n_rounds))
+    return parameters
 
 
 def has_xgboost() -> bool:

@@ -4,16 +4,18 @@ import os
 import secrets
 import shutil
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from subprocess import SubprocessError
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from billhook.budget import FitReport, Search, as_bytes, choose_encoding
-from billhook.codegen import MissingToolError, emit, measure, room_for_data, target_named
-from billhook.datasets import Table, encode, read_table
+from billhook.budget import FitReport, OnCluster, Parts, Search, as_bytes, choose_encoding, connect, find_on_cluster
+from billhook.codegen import MissingToolError, emit, flash_with_reader, measure, room_for_data, target_named
+from billhook.datasets import Table, encode, features_of, read_features, read_table
 from billhook.forest import load
 from billhook.packing import Encoding, Packed
 
@@ -49,6 +51,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="trials at a time (default: one a core)")
     parser.add_argument("--model", metavar="FILE", help="make this saved forest fit, instead of growing one")
     parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
+    parser.add_argument("--backend", choices=("threads", "dask"), default="threads", help="where trials run")
+    parser.add_argument("--scheduler", metavar="ADDR", help="of a Dask cluster, as tcp://host:8786")
     parser.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
     parser.set_defaults(run=run)
 
@@ -56,22 +60,69 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> None:
     """Read, search, write, and say what came of it."""
     _check(given)
-    out = Path(given.out)
+    with nullcontext() if given.scheduler is None else connect(given.scheduler) as client:
+        fitted = _fit_parts(given, client) if _is_folder(given) else _fit_table(given, client)
+    _write(given, Path(given.out), fitted)
+    _say(given, fitted)
+
+
+class _Fitted(NamedTuple):
+    """A model, what there is to say about it, and some rows to test it with."""
+
+    packed: Packed
+    report: FitReport
+    X: NDArray[np.float32]
+    n_told: int  # of the report's notes
+
+
+def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
+    """Learn from one table."""
     table = _demo_table() if given.demo else read_table(given.table, given.label, task=given.task)
-    for note in table.notes:
-        print(note, file=sys.stderr)
-    room = _room(given)
-    nominal = given.nominal or choose_encoding(table, room, given.seed)
-    X, encoding = encode(table, nominal)
-    names = encoding.feature_names
+    _tell(table.notes)
+    X, encoding = encode(table, given.nominal or choose_encoding(table, _room(given), given.seed))
     table = replace(table, columns=())  # their numbers are in X
-    notes = _notes(table, encoding)
-    model = _fit(given, table, X)
-    packed = model.packed_.with_encoding(encoding)
-    report = replace(model.report_, title=str(table.path), notes=(*notes, *model.report_.notes))
-    assert len(names) == packed.n_features
-    _write(given, out, packed, report, X)
-    _say(given, table, packed, report, X)
+    model = _fit(given, table, X, client)
+    notes = (*table.notes, *_notes_on(encoding), *model.report_.notes)
+    report = replace(model.report_, title=str(table.path), notes=notes)
+    return _Fitted(model.packed_.with_encoding(encoding), report, X, len(table.notes))
+
+
+def _fit_parts(given: argparse.Namespace, client: Any) -> _Fitted:
+    """Learn from the files of a folder, which the workers read."""
+    files = sorted(path for path in Path(given.table).iterdir() if path.is_file() and path.name[0] not in "._")
+    if not files:
+        raise ValueError(f"{given.table} has no files")
+    for option in ("nominal", "class_weight", "model"):
+        if getattr(given, option) is not None:
+            raise ValueError(f"--{option.replace('_', '-')} does not go with a folder of files on a cluster")
+    first = read_table(files[0], given.label, task=given.task)
+    _tell(first.notes)
+    parts = Parts.from_files(client, files, label=given.label)
+    with _Progress(given) as progress:
+        found = find_on_cluster(
+            client,
+            parts,
+            _room(given),
+            is_classes=first.task == "classification",
+            scoring=given.scoring,
+            time_limit=given.time_limit,
+            trials=given.trials,
+            seed=given.seed,
+            target=None if given.target is None else target_named(given.target),
+            title=given.table,
+            progress=progress,
+        )
+    rows = read_features(files[0], given.label)
+    return _Fitted(found.packed, found.report, features_of(rows, found.packed)[:1_000], 0)
+
+
+def _tell(notes: tuple[str, ...]) -> None:
+    for note in notes:
+        print(note, file=sys.stderr)
+
+
+def _is_folder(given: argparse.Namespace) -> bool:
+    return not given.demo and Path(given.table).is_dir()
 
 
 def _check(given: argparse.Namespace) -> None:
@@ -88,6 +139,10 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("--reserve keeps room in the flash of a --target: give one")
     if given.out is None:
         raise ValueError("--out names the folder to write to")
+    if (given.backend == "dask") != (given.scheduler is not None):
+        raise ValueError("--backend dask and --scheduler, the address of a Dask cluster, go together")
+    if _is_folder(given) and given.backend != "dask":
+        raise ValueError(f"{given.table} is a folder: its files are read by a cluster, with --backend dask")
     _room(given)
     out = Path(given.out)
     if out.exists() and not out.is_dir():
@@ -116,16 +171,15 @@ def _demo_table() -> Table:
     return Table(Path("scikit-learn's digits"), names, columns, y, "classification")
 
 
-def _notes(table: Table, encoding: Encoding) -> tuple[str, ...]:
-    notes = table.notes
+def _notes_on(encoding: Encoding) -> tuple[str, ...]:
     nominal = {column.kind for column in encoding.columns if len(column.categories or ()) > 2}
-    if nominal:
-        how = "a feature for each category" if "one_hot" in nominal else "one feature, the place of the category"
-        notes += (f"Columns of names are {how}; the C header has functions that put categories into a row.",)
-    return notes
+    if not nominal:
+        return ()
+    how = "a feature for each category" if "one_hot" in nominal else "one feature, the place of the category"
+    return (f"Columns of names are {how}; functions in the C header put categories into a row.",)
 
 
-def _fit(given: argparse.Namespace, table: Table, X: Any) -> Any:
+def _fit(given: argparse.Namespace, table: Table, X: Any, client: Any) -> Any:
     from billhook.estimators import CompactForestClassifier, CompactForestRegressor
 
     options: dict[str, Any] = {
@@ -137,17 +191,15 @@ def _fit(given: argparse.Namespace, table: Table, X: Any) -> Any:
         "trials": given.trials,
         "random_state": given.seed,
         "n_jobs": given.jobs,
+        "workers": None if client is None else OnCluster(client),
     }
-    progress = _Progress(given)
-    try:
+    with _Progress(given) as progress:
         if table.task == "regression":
             if given.class_weight is not None:
                 raise ValueError("--class-weight is for classes, and the labels are numbers")
             return CompactForestRegressor(given.budget, **options).fit(X, table.y, progress=progress)
         options["class_weight"] = given.class_weight
         return CompactForestClassifier(given.budget, **options).fit(X, table.y, progress=progress)
-    finally:
-        progress.end()
 
 
 class _Progress:
@@ -175,21 +227,23 @@ class _Progress:
         self.out.flush()
         self.width = len(line)
 
-    def end(self) -> None:
-        """Wipe the line."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self.width:
             self.out.write("\r" + " " * self.width + "\r")
             self.out.flush()
 
 
-def _write(given: argparse.Namespace, out: Path, packed: Packed, report: FitReport, X: Any) -> None:
+def _write(given: argparse.Namespace, out: Path, fitted: _Fitted) -> None:
     """Write all files to a new folder beside the old one, then put it there."""
     temporary = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
     try:
         temporary.mkdir()
-        packed.save(temporary / "model.bhk")
-        report.save(temporary / "report.html")
-        emit(packed, temporary / "c", target=given.target or "generic", name=given.name, X=X)
+        fitted.packed.save(temporary / "model.bhk")
+        fitted.report.save(temporary / "report.html")
+        emit(fitted.packed, temporary / "c", target=given.target or "generic", name=given.name, X=fitted.X)
         old = None
         if out.exists():
             old = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
@@ -201,17 +255,18 @@ def _write(given: argparse.Namespace, out: Path, packed: Packed, report: FitRepo
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _say(given: argparse.Namespace, table: Table, packed: Packed, report: FitReport, X: Any) -> None:
+def _say(given: argparse.Namespace, fitted: _Fitted) -> None:
+    packed, report = fitted.packed, fitted.report
     rows = f"{report.n_rows:,} rows, {report.n_features:,} features"
     what = f"{len(report.classes)} classes" if report.classes else "a number"
-    print(f"{'learned from':22}{table.path}: {rows}, {what}")
+    print(f"{'learned from':22}{report.title}: {rows}, {what}")
     print(f"{report.scoring + ', held out':22}{_quality(report)}")
     print(f"{'model':22}{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}")
     if given.target is not None:
-        print(f"{'on ' + given.target:22}{_on_board(given, packed, X)}")
+        print(f"{'on ' + given.target:22}{_on_board(given, fitted)}")
     print(f"{'fits':22}{_boards(report)}")
     print(f"{'tried':22}{report.n_trials:,} ways in {report.seconds:.0f} s")
-    for note in report.notes[len(table.notes) :]:
+    for note in report.notes[fitted.n_told :]:
         print(f"{'':22}{note}")
     folder = given.out.rstrip(os.sep)
     print(f"Wrote {folder}/model.bhk, {folder}/report.html and {folder}/c; `make -C {folder}/c test` tests the C.")
@@ -231,22 +286,16 @@ def _shape(packed: Packed) -> str:
     return f"{layout.n_trees:,} trees, {layout.n_leaves:,} leaves, {layout.n_used:,} features"
 
 
-def _on_board(given: argparse.Namespace, packed: Packed, X: Any) -> str:
+def _on_board(given: argparse.Namespace, fitted: _Fitted) -> str:
     """Return what the model takes there: compiled, if there is a compiler."""
     board = target_named(given.target)
     try:
-        measured = measure(packed, X[:10], target=given.target, max_rows=5)
+        measured = measure(fitted.packed, fitted.X[:10], target=given.target, max_rows=5)
     except (MissingToolError, SubprocessError, RuntimeError):
         room = f" of {board.flash:,}" if board.flash else ""
-        return f"at most {next(iter(_takes(packed, given.target)), 0):,}{room} bytes of flash; no compiler was found"
+        return f"at most {flash_with_reader(fitted.packed.nbytes, board):,}{room} bytes of flash (not compiled)"
     left = "" if measured.flash_left is None else f", {measured.flash_left:,} left"
     return f"{measured.flash:,} bytes of flash with the program that reads it{left}"
-
-
-def _takes(packed: Packed, target: str) -> list[int]:
-    from billhook.codegen import flash_with_reader
-
-    return [flash_with_reader(packed.nbytes, target_named(target))]
 
 
 def _boards(report: FitReport) -> str:

@@ -78,7 +78,7 @@ def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
     left, number = np.unique(walked.feature[walked.feature >= 0], return_inverse=True)
     feature = walked.feature.copy()
     feature[feature >= 0] = number
-    kept = replace(walked, feature=feature, n_features=max(left.size, 1))
+    kept = replace(walked, feature=feature, n_features=max(left.size, 1), feature_names=None)
     return kept, Coding(
         coding.used[left], [coding.grids[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
     )

@@ -10,7 +10,7 @@ from billhook.packing._grids import MISSING
 
 Column = NDArray[np.float32]
 # Cuts that steps are fitted to, and rows of which quantiles are taken.
-MOST_CUTS, MOST_ROWS = 255, 50_000
+MOST_CUTS, MOST_ROWS = 8_191, 50_000
 # Whole numbers from a wider range than this are hardly of one kind.
 MOST_ALIKE = 1 << 12
 
@@ -23,9 +23,9 @@ class Cuts(NamedTuple):
     after: list[NDArray[np.int64]]
 
     def bins(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return for each value of some rows how many cuts lie below it: bytes, or floats if values are missing."""
+        """Return for each value of some rows how many cuts lie below it: whole, or floats if values are missing."""
         has_missing = bool(np.isnan(self.codes).any())
-        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else np.uint8)
+        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else np.uint16)
         for k, after in enumerate(self.after):
             code = self.codes[rows, k]
             bins[:, k] = np.searchsorted(after, code, side="left")
