@@ -71,7 +71,8 @@ def split(rows: Rows, number: int, seed: int) -> Split:
         ordered = np.concatenate([random.permutation(part) for part in np.split(ordered, group[1:-1])])
     sizes = np.diff(group)
     if sizes.max() < 2:
-        raise ValueError(f"{rows.n_rows} rows, no two of a class, are too few: some have to be held out")
+        what = "no two of a class" if rows.classes is not None else f"n_samples={rows.n_rows}"
+        raise ValueError(f"{rows.n_rows} rows, {what}, are too few: some have to be held out")
     # Shares of a row go to the groups by chance, so that many small classes together have their share.
     held = np.minimum(np.floor(sizes * HELD_OUT + random.random(sizes.size)), sizes - 1).astype(np.int64)
     if not held.any():

@@ -23,6 +23,7 @@ FINALISTS = (8, 5, 3, 3, 2)
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH = 8
 MOST_BINS = 200_000
+MOST_TREES = 500
 
 
 class Workers(Protocol):
@@ -280,8 +281,13 @@ class Search:
         return trial not in self.outcomes and trial not in found
 
     def _canonical(self, trials: Iterable[Trial]) -> list[Trial]:
-        found = {replace(trial, recipe=self.bench.canonical(trial.recipe)): None for trial in trials}
-        return list(found)
+        """Return different trials that make sense, and are not of more trees than can be grown in the time."""
+        known = {replace(trial, recipe=self.bench.canonical(trial.recipe)): None for trial in trials}
+        return [
+            trial
+            for trial in known
+            if is_sensible(trial) and self.bench.n_leaves(trial) <= MOST_TREES * trial.recipe.leaves
+        ]
 
     def _compare(self) -> None:
         def is_enough() -> bool:
@@ -301,20 +307,17 @@ class Search:
             self.final_splits.append(number)
 
     def _starts(self) -> list[Trial]:
+        """Return what is tried first: for each budget the quickest, then recipe after recipe."""
         recipes = recipes_for(self.bench, self.families)
-        by_budget = {
-            budget: [Trial(budget, recipe, way) for recipe in recipes for way in ways_for(self.bench, budget)]
-            for budget in reversed(self.budgets)
-        }
-        # A recipe with all ways for the last budget, then for another, so that all have their share.
-        n_ways = len(ways_for(self.bench, self.budgets[-1]))
-        found, others = by_budget.pop(self.budgets[-1]), list(zip(*by_budget.values(), strict=True))
-        for k in reversed(range(len(recipes))):
-            some = [trial for trials in others[k * n_ways : (k + 1) * n_ways] for trial in trials]
-            found[(k + 1) * n_ways : (k + 1) * n_ways] = some
-        # The quickest for each budget comes first: there is a model soon.
-        quick = [Trial(budget, recipes[0], ways_for(self.bench, budget)[0]) for budget in self.budgets]
-        return [trial for trial in self._canonical([*quick, *found]) if is_sensible(trial)]
+        ways = {budget: ways_for(self.bench, budget) for budget in self.budgets}
+        # Of several numbers a leaf, the quickest way is hardly the best.
+        likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
+        found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self.budgets]
+        for place, recipe in enumerate(recipes):
+            for budget in reversed(self.budgets):
+                some = ways[budget] if place == 0 else likely[budget]
+                found += [Trial(budget, recipe, way) for way in some]
+        return self._canonical(found)
 
 
 def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
@@ -324,8 +327,8 @@ def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
         return [Recipe("given", leaves, bits=bits) for leaves, bits in shapes]
     # Growing takes as long as there are bins of all features, for every class.
     most_bins = max(8, 1 << int(np.log2(MOST_BINS / (bench.rows.X.shape[1] * bench.rows.n_values))))
-    first = ((32, 0.4, 7, 64), (8, 0.1, 6, 32), (128, 0.5, 12, 1024))
-    settings = (*first, (16, 0.4, 6, 32), (32, 0.3, 8, 256), (8, 0.15, 8, 128), (64, 0.3, 8, 128))
+    first = ((32, 0.4, 7, 64), (128, 0.5, 12, 1024), (8, 0.1, 6, 32), (16, 0.4, 6, 32))
+    settings = (*first, (32, 0.3, 8, 256), (16, 0.15, 8, 128), (64, 0.3, 8, 128), (32, 0.1, 7, 64))
     found = []
     for leaves, rate, bits, bins in settings:
         fewer = min(bins, most_bins)
@@ -334,13 +337,14 @@ def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
 
 
 def ways_for(bench: Bench, budget: int) -> list[Shrinking]:
-    """Return ways to make an ensemble fit, far apart from each other."""
+    """Return ways to make an ensemble fit, far apart from each other; the quickest first, the least likely last."""
     n_values = bench.n_values
     if n_values == 1:
         return [Shrinking(), Shrinking(2.0, 1.0), Shrinking(1.0, 10.0)]
     # A codebook may take a fifth of the bytes.
     most = max(8.0, 0.2 * budget / (n_values * 0.5))
     book = int(min(256, 2 ** np.floor(np.log2(most))))
-    ways = [Shrinking(1.0, 1.0, 4, book, True), Shrinking(2.0, 1.0, 4, book, True)]
     bits = 3 if n_values <= 10 else 2
-    return [Shrinking(1.0, None, bits + 1), *ways, Shrinking(2.0, 1.0, bits)]
+    shared = [Shrinking(over, 1.0, 4, book, True) for over in (1.0, 2.0)]
+    each = [Shrinking(1.0, None, bits + 1), Shrinking(2.0, 1.0, bits)]
+    return [each[0], *shared, each[1]] if n_values > 3 else [each[0], each[1], *shared]

@@ -118,6 +118,12 @@ class _CompactForest(ForestEstimator):
         weights = np.ones(len(y)) if weight is None else weight
         if self.class_weight is not None:
             weights = weights * compute_sample_weight(self.class_weight, y)
+        if not (weights >= 0.0).all():
+            raise ValueError("sample_weight holds a weight that is negative or not a number")
+        if not (weights > 0.0).all():  # they say nothing, and a class of such rows is none
+            if not (weights > 0.0).any():
+                raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
+            X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
         names = getattr(self, "feature_names_in_", None)
         named = None if names is None else tuple(names)
         if isinstance(self, RegressorMixin):

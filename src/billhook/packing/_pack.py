@@ -108,7 +108,9 @@ def pack_on_codes(
     learned_from = _rows(forest, codes, y, loss, sample_weight, missing_values)
     coded, coding = without_unused(plain, coding)
     if learned_from.X is not None:
-        learned_from = learned_from._replace(X=np.ascontiguousarray(learned_from.X[:, coding.used]))
+        # One column at least, as the forest has one feature at least.
+        used = coding.used if coding.used.size else np.zeros(1, np.int64)
+        learned_from = learned_from._replace(X=np.ascontiguousarray(learned_from.X[:, used]))
     return _packed(forest, coded, coding, options, learned_from)
 
 
