@@ -29,7 +29,7 @@ CANCER, DIABETES, IRIS = (load(return_X_y=True) for load in (load_breast_cancer,
         bh.CompactForestRegressor("1KB", trials=1, random_state=0),
     ],
     expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": "rows are held out by number: a row of weight 2 is not two rows"
+        "check_sample_weight_equivalence_on_dense_data": "rows are held out: one of weight 2 is not two rows"
     },
 )
 def test_scikit_learns_checks(estimator, check):
@@ -79,7 +79,7 @@ def test_the_report_has_the_chosen_model(digits):
     assert chosen.score == pytest.approx(report.score)
     assert report.confusion.sum() == pytest.approx(0.15 * 899 * len(report.scores), rel=0.05)
     assert np.trace(report.confusion) / report.confusion.sum() == pytest.approx(report.score, abs=0.01)
-    assert [step.name for step in report.steps][0] == "grown"
+    assert report.steps[0].name == "grown"
     assert report.steps[-1].nbytes <= 2048
     assert {board.name: board.fits for board in report.boards}["arduino-uno"]
 
@@ -190,7 +190,7 @@ def test_the_room_of_a_device():
         ({"budget": -1}, "budget must be at least one byte, not -1"),
         ({"budget": 8}, "a budget of 8 bytes is too small: a model with one split takes [0-9]+ bytes here"),
         ({"budget": None}, "say how large the model may be"),
-        ({"budget": None, "target": "generic"}, "generic has no limits that are known: say budget too"),
+        ({"budget": None, "target": "generic"}, "generic has no limits that are known: give budget too"),
         ({"target": "arduino-one"}, "there is no target 'arduino-one'"),
         ({"time_limit": 0}, "time_limit must be above 0 seconds, not 0"),
         ({"time_limit": None, "trials": None}, "say when to stop"),

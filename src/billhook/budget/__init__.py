@@ -10,7 +10,7 @@ from billhook.budget._report import FitReport
 from billhook.budget._rows import Rows
 from billhook.budget._search import Candidate, Search
 from billhook.budget._shrink import TooSmallError
-from billhook.budget._size import as_bytes
+from billhook.budget._size import as_bytes, room_for
 
 __all__ = [
     "Candidate",
@@ -28,6 +28,7 @@ __all__ = [
     "connect",
     "find",
     "find_on_cluster",
+    "room_for",
     "rows_of",
     "settings_of",
 ]

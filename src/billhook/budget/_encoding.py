@@ -14,6 +14,8 @@ from billhook.packing import Nominal
 
 N_SPLITS = 3
 MOST_ROWS = 30_000
+# What can be learned with fewer bytes tells nothing.
+LEAST_BUDGET = 512
 Way = Literal["one_hot", "ordered"]
 WAYS: tuple[Way, ...] = ("one_hot", "ordered")
 
@@ -45,7 +47,7 @@ def _score(table: Table, way: Way, number: int, budget: int, seed: int) -> float
     rows = rows_of(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
     score: Score = score_of(None, rows)
     bench = Bench(rows, score, seed)
-    trial = Trial(budget, Recipe("boosted", 16, 0.3, 6, 64), Shrinking(1.0, None, 4))
+    trial = Trial(max(budget, LEAST_BUDGET), Recipe("boosted", 16, 0.3, 6, 64), Shrinking(1.0, None, 4))
     return bench.judge(bench.build(trial, parted, is_quick=True), parted)
 
 

@@ -38,7 +38,7 @@ def on_codes(forest: Forest, cuts: Cuts, rows: Rows) -> Forest:
         at = forest.feature == k
         # Beyond the last cut, all go left but those whose value is missing.
         places = np.append(after, cuts.coding.grids[k].n_codes - 1)
-        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]).astype(np.int64), after.size)]
+        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), after.size).astype(np.int64)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 
 

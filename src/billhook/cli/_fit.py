@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget import FitReport, OnCluster, Parts, Search, as_bytes, choose_encoding, connect, find_on_cluster
-from billhook.codegen import MissingToolError, emit, flash_with_reader, measure, room_for_data, target_named
+from billhook.budget import FitReport, OnCluster, Parts, Search, choose_encoding, connect, find_on_cluster, room_for
+from billhook.codegen import MissingToolError, emit, flash_with_reader, measure, target_named
 from billhook.datasets import Table, encode, features_of, read_features, read_table
 from billhook.forest import load
 from billhook.packing import Encoding, Packed
@@ -133,8 +133,6 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("give a table to learn from, as in `billhook fit TABLE --label COLUMN`; or --demo")
     elif given.label is None:
         raise ValueError("--label says which column of the table to predict; -1 is the last one")
-    if given.budget is None and given.target is None:
-        raise ValueError("say how large the model may be: --budget, as 4KB, or --target, as arduino-uno, or both")
     if given.reserve is not None and given.target is None:
         raise ValueError("--reserve keeps room in the flash of a --target: give one")
     if given.out is None:
@@ -155,11 +153,7 @@ def _check(given: argparse.Namespace) -> None:
 
 def _room(given: argparse.Namespace) -> int:
     """Return how many bytes of data the model may have."""
-    rooms = [] if given.budget is None else [as_bytes(given.budget, "--budget")]
-    if given.target is not None:
-        room = room_for_data(target_named(given.target), as_bytes(given.reserve, "--reserve") if given.reserve else 0)
-        rooms += [] if room is None else [room]
-    return max(1, min(rooms, default=1 << 16))
+    return room_for(given.budget, given.target, given.reserve, "--")
 
 
 def _demo_table() -> Table:

@@ -9,8 +9,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from billhook.budget import Given, Rows, as_bytes, build, find, settings_of
-from billhook.codegen import DoesNotFitError, room_for_data, target_named
+from billhook.budget import Given, Rows, as_bytes, build, find, room_for, settings_of
+from billhook.codegen import target_named
 from billhook.estimators._forest_estimator import ForestEstimator
 from billhook.forest import Forest, as_int
 from billhook.interop import as_forest
@@ -37,7 +37,7 @@ class _CompactForest(ForestEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         found = find(
             rows,
-            self._budget(),
+            room_for(self.budget, self.target, self.reserve),
             given=self._given(rows),
             scoring=self.scoring,
             time_limit=self._time_limit(),
@@ -79,24 +79,6 @@ class _CompactForest(ForestEstimator):
         self.forest_ = packed.to_forest()
         if isinstance(self, ClassifierMixin):
             self.classes_ = packed.classes
-
-    def _budget(self) -> int:
-        if self.budget is None and self.target is None:
-            raise ValueError("say how large the model may be: budget, as '4KB', or target, as 'arduino-uno', or both")
-        rooms = [] if self.budget is None else [as_bytes(self.budget, "budget")]
-        if self.target is not None:
-            target = target_named(self.target)
-            reserve = as_bytes(self.reserve, "reserve") if self.reserve else 0
-            room = room_for_data(target, reserve)
-            if room is not None and room < 1:
-                raise DoesNotFitError(
-                    f"{target.name} has {target.flash:,} bytes of flash; with {reserve:,} reserved and what reads "
-                    "the model, nothing is left for its data"
-                )
-            rooms += [] if room is None else [room]
-        if not rooms:
-            raise ValueError(f"{self.target} has no limits that are known: say budget too")
-        return min(rooms)
 
     def _time_limit(self) -> float | None:
         if self.time_limit is None and self.trials is None:

@@ -74,7 +74,7 @@ def round_to_codebook_with_rows(
         return whole.objective(), (whole, units)
 
     units = units_of(free.entries, coded, bits, by_class=by_class)
-    learned, units = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
+    _, (learned, units) = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
     # What k-means alone comes to: nothing worse is returned.
     plain_units = units_of(start, coded, bits, by_class=by_class)
     plain = Sharing.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))

@@ -11,6 +11,8 @@ from billhook.packing._grids import MISSING
 Column = NDArray[np.float32]
 # Cuts that steps are fitted to, and rows of which quantiles are taken.
 MOST_CUTS, MOST_ROWS = 8_191, 50_000
+# A share that shrinks by no more has settled.
+MOST_ROUNDS, NEARLY = 50, 1.0 - 1e-6
 # Whole numbers from a wider range than this are hardly of one kind.
 MOST_ALIKE = 1 << 12
 
@@ -74,13 +76,12 @@ def quantiles(x: Column, n: int) -> Column:
     value, count = np.unique(x[np.isfinite(x)], return_counts=True)
     if value.size <= n + 1:
         return value[:-1] if value.size > 1 else value
-    most = count.max()
-    while True:
-        counted = np.minimum(count, most)
-        share = counted.sum() / (n + 1)
-        if most <= max(share, 1.0):
+    counted, share = count.astype(np.float64), np.inf
+    for _ in range(MOST_ROUNDS):
+        before, share = share, counted.sum() / (n + 1)
+        if share >= NEARLY * before:
             break
-        most = int(max(share, 1.0))
+        counted = np.minimum(counted, share)
     total = np.cumsum(counted)
-    at = np.searchsorted(total, np.arange(1, n + 1) * share, side="left")
+    at = np.searchsorted(total, np.arange(1, n + 1) * share * NEARLY, side="left")
     return np.asarray(value[np.unique(np.minimum(at, value.size - 2))])

@@ -123,13 +123,17 @@ class Packed:
         is_split = coded.feature >= 0
         feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
         threshold = np.where(is_split, self.bounds, np.float32(0.0))
-        base = coded.base * self.scale
+        value, base = coded.value * self.scale, coded.base * self.scale
+        if self.classes is None:
+            base = base + self.base
+        elif base.size == 1 and self.link == "identity":  # a number for each of the two classes
+            value, base = value * [-0.5, 0.5], 0.5 + base * [-0.5, 0.5]
         return replace(
             coded,
             feature=feature.astype(np.int32),
             threshold=threshold.astype(np.float32),
-            value=coded.value * self.scale,
-            base=base + self.base if self.classes is None else base,
+            value=value,
+            base=base,
             **about,
         )
 

@@ -43,7 +43,8 @@ def round_with_rows(
     start = Descent(whole, leaf, target, weight, loss, 1.0, 1.0, whole.value.copy())
     unrounded = start.objective()
     start.start_from(alone.value * units.of_leaves(coded))
-    if start.objective() <= GOOD_ENOUGH * unrounded:
+    objective_alone = start.objective()
+    if objective_alone <= GOOD_ENOUGH * unrounded:
         return alone
 
     def attempt(units: Units) -> tuple[float, Rounded]:
@@ -52,20 +53,21 @@ def round_with_rows(
         value = descent.round_to(units.of_column, low, high, PASSES) / units.of_leaves(coded)
         return descent.objective(), Rounded(np.rint(value).astype(np.int64), units)
 
-    return best_of_scales(units, attempt)
+    lowest, best = best_of_scales(units, attempt)
+    return best if lowest < objective_alone else alone
 
 
 def best_of_scales(
     units: Units, attempt: Callable[[Units], tuple[float, Result]], shares: tuple[float, ...] = SHARES
-) -> Result:
-    """Return the result with the lowest objective, of all shares of the scale."""
+) -> tuple[float, Result]:
+    """Return the lowest objective, of all shares of the scale, and the result with it."""
     # All of them: where most values are rounded to nothing, the objective rises before it falls.
     lowest, best = attempt(units)
     for share in shares:
         objective, result = attempt(units._replace(scale=exact_scale(units.scale * share)))
         if objective < lowest:
             lowest, best = objective, result
-    return best
+    return lowest, best
 
 
 def with_whole_base(coded: Forest, units: Units) -> Forest:

@@ -1,0 +1,210 @@
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+
+from billhook.budget import Rows, TooSmallError, find
+from billhook.budget import _search as searching
+from billhook.budget._bench import ALL, Bench, jobs_of
+from billhook.budget._recipe import Recipe, Shrinking, Trial, is_sensible, neighbours
+from billhook.budget._scoring import score_of
+from billhook.budget._search import Clock, Search, Threads
+
+
+def rows_of(load, step=1):
+    X, y = load(return_X_y=True)
+    X, y = X[::step].astype(np.float32), y[::step]
+    if load is load_diabetes:
+        return Rows(X, y.astype(float), np.ones(len(y)), None)
+    return Rows(X, np.unique(y, return_inverse=True)[1], np.ones(len(y)), np.unique(y))
+
+
+def bench_of(load, step=1):
+    rows = rows_of(load, step)
+    return Bench(rows, score_of(None, rows))
+
+
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes, load_iris])
+@pytest.mark.parametrize("budget", [60, 200, 700, 3000])
+@pytest.mark.parametrize(
+    "way",
+    [
+        Shrinking(),
+        Shrinking(2.0, 1.0),
+        Shrinking(1.0, 10.0, 3, with_rows=False),
+        Shrinking(1.5, 3.0, 4, 16, True),
+        Shrinking(3.0, 1.0, 2, 8),
+    ],
+    ids=str,
+)
+def test_a_model_takes_no_more_than_the_budget_and_little_less(load, budget, way):
+    bench = bench_of(load, 3 if load is load_digits else 1)
+    way = way if bench.n_values > 1 else replace(way, codebook=None, by_class=False)
+    trial = Trial(budget, bench.canonical(Recipe("boosted", 8, 0.4, 6, 32)), way)
+    try:
+        packed = bench.build(trial, bench.split(0))
+    except TooSmallError:
+        assert budget < 200
+        return
+    assert packed.nbytes <= budget
+    # The other data are soon learned, by fewer trees than fit.
+    if load is load_digits and way.codebook is None and budget > 200:
+        assert packed.nbytes > 0.9 * budget
+
+
+def test_of_a_random_forest_the_trees_that_do_best_together_come_first():
+    bench = bench_of(load_digits)
+    trial = Trial(1500, Recipe("random_forest", 32, 1.0, 5, 16), Shrinking(1.0, None, 4))
+    parted = bench.split(0)
+    grown, _, codes = bench.grown(trial.recipe, parted, 0)
+    held = parted.held_out
+    first, last = (grown.select(some) for some in (range(6), range(58, 64)))
+    scores = [np.mean(forest.predict(codes[held]) == bench.rows.y[held]) for forest in (first, last)]
+    assert scores[0] > scores[1]
+    assert bench.judge(bench.build(trial, parted), parted) > 0.75
+
+
+def test_neighbours_differ_little_and_make_sense():
+    trial = Trial(4096, Recipe("boosted", 16, 0.3, 7, 64), Shrinking(1.5, 1.0, 4, 64, True))
+    near = neighbours(trial)
+    assert len(set(near)) == len(near) > 10
+    assert all(is_sensible(other) for other in near)
+    for other in near:
+        assert (other.recipe != trial.recipe) != (other.shrinking != trial.shrinking)
+        assert other.budget == trial.budget
+    assert not any(other.shrinking.l2 is None for other in neighbours(replace(trial, shrinking=Shrinking(2.0, 0.3))))
+
+
+def search_of(bench, budgets, **options):
+    return Search(bench, budgets, Threads(1), Clock(None), **options)
+
+
+def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
+    search = search_of(bench_of(load_digits, 2), (300, 800, 2000), n_trials=12)
+    search.run()
+    best = [search.best(budget) for budget in (300, 800, 2000)]
+    assert all(one.nbytes <= budget for one, budget in zip(best, (300, 800, 2000), strict=True))
+    assert best[0].score <= best[1].score <= best[2].score
+    assert {len(one.scores) for one in best} == {len(searching.FINALISTS)}
+    assert search.n_done == 12
+
+
+def test_rows_that_judge_are_not_learned_from():
+    bench = bench_of(load_iris)
+    seen = []
+    build = bench.build
+
+    def spy(trial, parted, **options):
+        seen.append(parted)
+        return build(trial, parted, **options)
+
+    bench.build = spy
+    search = search_of(bench, (300,), n_trials=2)
+    search.run()
+    assert {parted.number for parted in seen} >= {0, 1, 2, 100, 101, 102, 103, 104}
+    for parted in seen:
+        assert not set(parted.train) & set(parted.held_out)
+        assert parted.held_out.size > 0
+    search.final(300)
+    assert seen[-1].number == ALL
+    assert seen[-1].train.size == 150
+
+
+def test_the_clock_ends_the_search_and_there_is_a_model_soon():
+    bench = bench_of(load_digits)
+    first = []
+    search = Search(
+        bench,
+        (512, 1024),
+        Threads(1),
+        Clock(8.0),
+        progress=lambda s: first.append(s.clock.seconds) if s.best(1024) and not first else None,
+    )
+    search.run()
+    # Generous: the machine may do something else meanwhile, and a trial that has begun is not stopped.
+    assert search.clock.seconds < 16.0
+    assert first[0] < 6.0
+    assert search.best(1024) is not None
+
+
+def test_an_interruption_keeps_the_best_so_far():
+    bench = bench_of(load_iris)
+
+    def interrupt(search):
+        if search.n_done >= 3 and search.candidates():
+            raise KeyboardInterrupt
+
+    found = find(bench.rows, 500, trials=50, progress=lambda s: None if s.is_stopped else interrupt(s))
+    assert found.is_stopped
+    assert found.packed.nbytes <= 500
+    assert np.mean(found.packed.predict(bench.rows.X) == bench.rows.labels) > 0.9
+    assert any("interrupted" in note for note in found.report.notes)
+
+
+def test_an_interruption_before_there_is_a_model_is_one():
+    def interrupt(_search):
+        raise KeyboardInterrupt
+
+    search = search_of(bench_of(load_iris), (300,), n_trials=5, progress=interrupt)
+    search.workers = type("Nobody", (), {"map": staticmethod(lambda *_: interrupt(None))})()
+    with pytest.raises(KeyboardInterrupt):
+        search.run()
+
+
+def test_an_error_in_a_trial_is_raised_and_ends_all_threads():
+    bench = bench_of(load_iris)
+    bench.build = lambda *_, **__: 1 / 0
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        search_of(bench, (300,), n_trials=5).run()
+    assert threading.active_count() <= before
+
+
+def test_many_rows_are_tried_with_fewer(monkeypatch):
+    monkeypatch.setattr(searching, "TRIED_ROWS", 400)
+    monkeypatch.setattr(searching, "COMPARED_ROWS", 800)
+    rows = rows_of(load_digits)
+    search = search_of(Bench(rows, score_of(None, rows)), (600,), n_trials=2)
+    search.run()
+    assert 400 <= search.bench.rows.n_rows < 420
+    assert 800 <= search.other.rows.n_rows < 820
+    assert search.outcomes
+    found = find(rows, 600, trials=2)
+    assert any("tried on 4" in note and "seen all" in note for note in found.report.notes)
+
+
+def test_jobs_grow_each_recipe_once():
+    one, other = Recipe("boosted", 8), Recipe("boosted", 16)
+    trials = [Trial(budget, recipe, Shrinking()) for budget in (1, 2) for recipe in (one, other)]
+    jobs = jobs_of(trials, 5, is_quick=True)
+    assert [(job.recipe, [trial.budget for trial in job.trials]) for job in jobs] == [(one, [1, 2]), (other, [1, 2])]
+    bench = bench_of(load_iris)
+    grown = []
+    kept = bench._kept
+    bench._kept = lambda where, most, key, make: kept(where, most, key, lambda: grown.append(key) or make())
+    bench.run(jobs_of([replace(trial, budget=100 * trial.budget) for trial in trials[::2]], 0, is_quick=True)[0])
+    assert len([key for key in grown if isinstance(key[0], Recipe)]) == 1
+
+
+def test_a_budget_too_small_says_the_smallest():
+    rows = rows_of(load_breast_cancer)
+    with pytest.raises(
+        TooSmallError, match=r"a budget of 3 bytes is too small: a model with one split takes (\d+)"
+    ) as e:
+        find(rows, 3, trials=1)
+    smallest = int(str(e.value).split("takes ")[1].split(" ")[0])
+    found = find(rows, smallest, trials=2)
+    assert found.packed.nbytes <= smallest
+    assert found.packed.layout.n_inner == 1
+    assert found.report.score > 0.8
+
+
+def test_without_xgboost_boosted_trees_are_scikit_learns(monkeypatch):
+    for module in ("billhook.budget._trees", "billhook.budget._bench", "billhook.budget._fit"):
+        monkeypatch.setattr(f"{module}.has_xgboost", lambda: False)
+    found = find(rows_of(load_iris), 500, trials=4)
+    assert found.packed.origin.endswith(("HistGradientBoostingClassifier", "RandomForestClassifier"))
+    assert any("XGBoost is not installed" in note for note in found.report.notes)
+    assert found.report.score > 0.85
