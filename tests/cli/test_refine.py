@@ -93,8 +93,11 @@ def test_merge_takes_a_size(size):
         ([*REFINE, "--threads", "0"], "--threads must be at least 1, not 0"),
         ([*REFINE[:-1], "model.bhk"], "is there already; --force replaces it"),
         ([*REFINE[:-1], "nowhere/b.bhk"], "no such folder"),
-        ([*MERGE, "--size", "8XB"], "a size is a number with B, KB or MB, as 64KB, not '8XB'"),
-        ([*MERGE, "--size=-8KB"], "a size is a number"),
+        (
+            [*MERGE, "--size", "8XB"],
+            "--size must be a number of bytes with or without B, KB or MB, as 64KB, not '8XB'",
+        ),
+        ([*MERGE, "--size=-8KB"], "--size must be a number of bytes"),
         ([*MERGE, "--size", "10B"], "a single leaf takes 57"),
         ([*MERGE, "--leaves", "0"], "max_leaves must be at least 1, not 0"),
         ([*MERGE, "--leaves", "20", "--loss", "auto"], "one loss, by its name"),

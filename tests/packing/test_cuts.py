@@ -65,6 +65,17 @@ def test_missing_values_keep_their_way():
     np.testing.assert_allclose(packed.predict_proba(X), forest.predict_proba(bins), atol=1e-3)
 
 
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_iris])
+@pytest.mark.parametrize("asked", [3, 5, 8, 12])
+def test_cutting_to_the_bits_that_came_out_comes_to_the_same(load, asked):
+    X = load(return_X_y=True)[0].astype(np.float32)
+    for rows in (X, np.round(X % 3)):
+        cuts = cut(rows, asked, 64, 300)
+        bits = max(grid.n_codes - 1 for grid in cuts.coding.grids).bit_length()
+        again = cut(rows, bits, max(after.size for after in cuts.after) + 1, 300)
+        np.testing.assert_array_equal(again.codes, cuts.codes)
+
+
 def test_pixels_share_their_steps():
     X, y = load_digits(return_X_y=True)
     X = X * 15.0  # 0 to 240
@@ -94,18 +105,6 @@ def test_the_size_is_known_before_it_is_packed(leaf_bits, codebook, scales, bits
     # It is less only where leaves turned out alike.
     if packed.layout.n_leaves == coded.n_leaves and not packed.layout.n_entries and not packed.layout.n_columns > 1:
         assert packed.nbytes == size
-
-
-def test_leaves_are_rounded_with_rows():
-    X, y = load_digits(return_X_y=True)
-    coded, cuts, _, _ = grown(X, y, 5, 16)
-    losses = []
-    for rows in ({}, {"codes": cuts.codes, "y": y, "loss": "cross_entropy"}):
-        packed = pack_on_codes(
-            bh.refine(coded, cuts.codes, y, loss="cross_entropy"), cuts.coding, leaf_bits=2, **rows
-        )
-        losses.append(-np.log(np.maximum(packed.predict_proba(X)[np.arange(len(y)), y], 1e-9)).mean())
-    assert losses[1] < losses[0]
 
 
 def test_a_packed_model_as_a_forest():

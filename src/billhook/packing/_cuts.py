@@ -44,7 +44,7 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
     X = X + np.float32(0.0)  # and not -0.0
     some = X[:: -(-len(X) // MOST_ROWS)]
     thresholds = [quantiles(column, min(MOST_CUTS, (1 << bits) - 2)) for column in some.T]
-    step = _common_step(X, bits)
+    step = _common_step(thresholds, bits)
     if step > 1:
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(some.T))
@@ -56,14 +56,16 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
     return Cuts(codes, coding, after)
 
 
-def _common_step(X: NDArray[np.float32], bits: int) -> int:
+def _common_step(thresholds: list[Column], bits: int) -> int:
     """Return the power of two that leaves so many bits of whole numbers of one kind, such as pixels; else 1.
 
     Steps that begin alike and are as long in all features are written once for all.
     """
-    if not np.isfinite(X).all() or (np.rint(X) != X).any():
+    every = np.concatenate(thresholds)
+    if not every.size or (np.rint(every) != every).any():
         return 1
-    span = int(X.max() - X.min()) + 3
+    # With a code below the lowest, and one above the highest.
+    span = int(every.max() - every.min()) + 2
     return 1 << max(0, span.bit_length() - bits) if span <= MOST_ALIKE else 1
 
 

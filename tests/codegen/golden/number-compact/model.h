@@ -15,7 +15,7 @@
 #define MODEL_N_SCORES 1
 #define MODEL_DATA_BYTES 27
 /* What one unit of a score is worth. */
-#define MODEL_SCALE 0.133561733f
+#define MODEL_SCALE 0.13356173f
 /* What is added to that. */
 #define MODEL_BASE 0.993573373f
 
