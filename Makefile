@@ -6,7 +6,9 @@ BIN := .venv/bin
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
-	$(BIN)/python docs/examples/shrink_digits.py
+	@mkdir -p build
+	$(BIN)/billhook fit --demo --budget 4KB --time-limit 25 --out build/demo --force
+	$(MAKE) --no-print-directory -C build/demo/c test
 
 test: .venv/.installed-dev lint
 	$(BIN)/python -m pytest -q

@@ -175,16 +175,22 @@ def test_many_rows_are_tried_with_fewer(monkeypatch):
     assert any("tried on 4" in note and "seen all" in note for note in found.report.notes)
 
 
-def test_jobs_grow_each_recipe_once():
+def test_a_job_grows_its_recipe_once():
     one, other = Recipe("boosted", 8), Recipe("boosted", 16)
     trials = [Trial(budget, recipe, Shrinking()) for budget in (1, 2) for recipe in (one, other)]
     jobs = jobs_of(trials, 5, is_quick=True)
-    assert [(job.recipe, [trial.budget for trial in job.trials]) for job in jobs] == [(one, [1, 2]), (other, [1, 2])]
+    assert [(job.recipe, [trial.budget for trial in job.trials]) for job in jobs] == [
+        (one, [1]),
+        (other, [1]),
+        (one, [2]),
+        (other, [2]),
+    ]
     bench = bench_of(load_iris)
     grown = []
     kept = bench._kept
     bench._kept = lambda where, most, key, make: kept(where, most, key, lambda: grown.append(key) or make())
-    bench.run(jobs_of([replace(trial, budget=100 * trial.budget) for trial in trials[::2]], 0, is_quick=True)[0])
+    ways = (Shrinking(), Shrinking(1.0, 1.0), Shrinking(2.0, 1.0))
+    bench.run(jobs_of([Trial(200, one, way) for way in ways], 0, is_quick=True)[0])
     assert len([key for key in grown if isinstance(key[0], Recipe)]) == 1
 
 

@@ -48,7 +48,7 @@ class Outcome:
 
 
 class Job(NamedTuple):
-    """Trials with one recipe on one split: what is grown once serves all of them."""
+    """Trials with one recipe and budget on one split: what is grown once serves all of them."""
 
     recipe: Recipe
     split: int
@@ -90,6 +90,12 @@ class Bench:
         self.__dict__.update(state)
         self.__post_init__()
 
+    def forget(self) -> None:
+        """Free what was kept because it might be needed again."""
+        with self._lock:
+            self._cuts.clear()
+            self._grown.clear()
+
     def sample(self, most_rows: int) -> "Bench":
         """Return the bench of some of the rows, or this one."""
         some = sample(self.rows, most_rows, self.seed)
@@ -128,7 +134,9 @@ class Bench:
         if forest.n_trees * some.size > MOST_LEAF_IDS:
             some = some[:: -(-forest.n_trees * some.size // MOST_LEAF_IDS)]
         labels, weight = rows.labels[some], rows.weight[some]
-        learned = Learned(codes[some], labels, weight, rows.has_missing, loss, is_quick)
+        learned = Learned(
+            codes if some.size == rows.n_rows else codes[some], labels, weight, rows.has_missing, loss, is_quick
+        )
         return shrink(forest, coding, trial.shrinking, trial.budget, learned, told)
 
     def judge(self, packed: Packed, parted: Split) -> float:
@@ -211,8 +219,8 @@ class Bench:
 
 
 def jobs_of(trials: Sequence[Trial], split_number: int, *, is_quick: bool) -> list[Job]:
-    """Return the jobs of trials on a split: one for each recipe."""
-    by_recipe: dict[Recipe, list[Trial]] = {}
+    """Return the jobs of trials on a split: one for each recipe and budget."""
+    alike: dict[tuple[Recipe, int], list[Trial]] = {}
     for trial in trials:
-        by_recipe.setdefault(trial.recipe, []).append(trial)
-    return [Job(recipe, split_number, is_quick, tuple(some)) for recipe, some in by_recipe.items()]
+        alike.setdefault((trial.recipe, trial.budget), []).append(trial)
+    return [Job(recipe, split_number, is_quick, tuple(some)) for (recipe, _), some in alike.items()]

@@ -79,6 +79,7 @@ def find(
         raise TooSmallError(f"no model of at most {budget:,} bytes was found; a larger budget or more time may help")
     progress(search)
     packed = search.final(budget) if final is None else final(best.trial)
+    bench.forget()
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
     return Found(packed, front_of(search), report, search.is_stopped)
 

@@ -169,6 +169,9 @@ class Search:
         """Return the best model that fits a budget, learned from all rows."""
         best = self.best(budget)
         assert best is not None
+        if self.whole is not self.other:  # many rows take much memory
+            self.bench.forget()
+            self.other.forget()
         return self.whole.build(best.trial, self.whole.split(ALL))
 
     def _explore(self) -> None:
@@ -313,8 +316,10 @@ class Search:
         # Of several numbers a leaf, the quickest way is hardly the best.
         likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
         found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self.budgets]
+        # Smaller ones are quicker; but the last counts most, unless all count the same.
+        counts_most = self.share_of_last > 1.0 / len(self.budgets)
         for place, recipe in enumerate(recipes):
-            for budget in reversed(self.budgets):
+            for budget in reversed(self.budgets) if counts_most else self.budgets:
                 some = ways[budget] if place == 0 else likely[budget]
                 found += [Trial(budget, recipe, way) for way in some]
         return self._canonical(found)

@@ -27,7 +27,8 @@ class Cuts(NamedTuple):
     def bins(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return for each value of some rows how many cuts lie below it: whole, or floats if values are missing."""
         has_missing = bool(np.isnan(self.codes).any())
-        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else np.uint16)
+        whole = np.uint8 if max((after.size for after in self.after), default=0) < 256 else np.uint16
+        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else whole)
         for k, after in enumerate(self.after):
             code = self.codes[rows, k]
             bins[:, k] = np.searchsorted(after, code, side="left")
@@ -41,8 +42,7 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
 
     `n_splits` is about how many splits will be packed: whether few long codes or many short ones take more.
     """
-    X = X + np.float32(0.0)  # and not -0.0
-    some = X[:: -(-len(X) // MOST_ROWS)]
+    some = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
     thresholds = [quantiles(column, min(MOST_CUTS, (1 << bits) - 2)) for column in some.T]
     step = _common_step(thresholds, bits)
     if step > 1:
@@ -50,7 +50,7 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(some.T))
     codes, after = np.empty(X.shape, np.float32), []
     for k, grid in enumerate(coding.grids):
-        code = grid.codes(X[:, k])
+        code = grid.codes(X[:, k] + np.float32(0.0))
         codes[:, k] = np.where(code == MISSING, np.nan, code)
         after.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
     return Cuts(codes, coding, after)
