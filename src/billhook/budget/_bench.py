@@ -15,7 +15,7 @@ from billhook.budget._recipe import Recipe, Trial
 from billhook.budget._rows import Rows, Split, all_rows, sample, split
 from billhook.budget._scoring import Score
 from billhook.budget._shrink import Learned, TooSmallError, shrink
-from billhook.budget._trees import grow, has_xgboost
+from billhook.budget._trees import grow, has_xgboost, n_rounds
 from billhook.forest import Forest
 from billhook.packing import Coding, Cuts, Packed, cut
 
@@ -126,8 +126,10 @@ class Bench:
         told: Callable[[str, Any], None] | None = None,
     ) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
-        n_leaves = self.n_leaves(trial) if n_leaves is None else n_leaves
-        forest, coding, codes = self.grown(trial.recipe, parted, n_leaves)
+        own = self.n_leaves(trial)
+        forest, coding, codes = self.grown(trial.recipe, parted, own if n_leaves is None else n_leaves)
+        if trial.recipe.family == "boosted":  # not those that were grown for another trial
+            forest = forest.select(range(min(forest.n_trees, n_rounds(trial.recipe, own))))
         rows = self.rows
         loss = "mse" if rows.classes is None else "cross_entropy"
         some = parted.train

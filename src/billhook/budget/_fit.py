@@ -226,7 +226,8 @@ def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
     """Return the confusion matrix of all rows held out, or true and predicted numbers of some."""
     bench = search.other if best.is_final else search.bench
     classes = bench.rows.classes
-    numbers = search.final_splits if best.is_final else range(search.n_splits)
+    tried = search.outcomes[best.trial]
+    numbers = search.final_splits if best.is_final else [k for k in range(search.n_splits) if k in tried]
     true, predicted = [], []
     for number in numbers:
         packed = search.outcomes[best.trial][number].packed

@@ -21,7 +21,7 @@ from billhook.budget._rows import Rows
 from billhook.budget._scoring import score_of
 from billhook.budget._search import COMPARED_ROWS
 from billhook.budget._shrink import PASSES, Learned, shrink
-from billhook.budget._trees import boosting_parameters, on_codes
+from billhook.budget._trees import boosting_parameters, n_rounds, on_codes
 from billhook.forest import Forest
 from billhook.packing import Coding, Cuts, Packed, codes_of
 
@@ -120,9 +120,9 @@ def build_on_cluster(client: "Client", parts: Parts, sample: Rows, trial: Trial,
     """Return the model of a trial: grown, refined and merged with the rows of all parts, rounded with the sample."""
     bench = Bench(sample, score_of(None, sample), seed)
     cuts = bench.cuts(trial.recipe.bits, trial.recipe.bins)
-    n_rounds = max(1, -(-bench.n_leaves(trial) // trial.recipe.leaves))
+    n_trees = n_rounds(trial.recipe, bench.n_leaves(trial))
     binned = parts.map(partial(_binned, cuts.coding, cuts.after, sample.has_missing))
-    grown = grow_on_cluster(client, binned, n_rounds=n_rounds, **boosting_parameters(trial.recipe, sample, seed))
+    grown = grow_on_cluster(client, binned, n_rounds=n_trees, **boosting_parameters(trial.recipe, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     learned = LearnedOnCluster(
         cuts.codes,

@@ -21,7 +21,7 @@ TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 FINALISTS = (8, 5, 3, 3, 2)
 # Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
-LEAST_BATCH = 8
+LEAST_BATCH, START_BATCH = 8, 16
 MOST_BINS = 200_000
 MOST_TREES = 500
 
@@ -133,18 +133,29 @@ class Search:
     # What is known
 
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
-        """Return the trials that were tried on all splits, the best first; of those that fit a budget."""
-        splits = self.final_splits if final else range(self.n_splits)
+        """Return what was tried and fits a budget, the best first; with `final`, what was compared on last splits.
+
+        Of what was tried on some splits only, the score is what it may be expected to be on all.
+        """
+        splits = self.final_splits if final else list(range(self.n_splits))
+        easier = {number: 0.0 if final else self._easier(number) for number in splits}
         found = []
         for trial, by_split in self.outcomes.items():
-            some = [by_split[number] for number in splits if number in by_split]
-            last = some[-1].packed if some else None
-            if len(some) < len(splits) or last is None or any(one.packed is None for one in some):
+            known = [by_split[number] for number in splits if number in by_split]
+            packed = [one.packed for one in known if one.packed is not None]
+            if not packed or len(packed) < len(known) or (final and len(known) < len(splits)):
                 continue
-            nbytes = max(one.packed.nbytes for one in some if one.packed is not None)
+            nbytes = max(one.nbytes for one in packed)
             if budget is None or nbytes <= budget:
-                found.append(Candidate(trial, nbytes, tuple(one.score for one in some), last, final))
+                scores = tuple(one.score - easier[one.split] for one in known)
+                found.append(Candidate(trial, nbytes, scores, packed[-1], final))
         return sorted(found, key=lambda one: (-one.score, one.nbytes, repr(one.trial)))
+
+    def _easier(self, number: int) -> float:
+        """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""
+        both = [by_split for by_split in self.outcomes.values() if 0 in by_split and number in by_split]
+        gaps = [one[number].score - one[0].score for one in both if np.isfinite(one[number].score - one[0].score)]
+        return float(np.mean(gaps)) if gaps else 0.0
 
     def best(self, budget: int) -> Candidate | None:
         """Return the best of those that were compared last, or else of all."""
@@ -177,7 +188,8 @@ class Search:
     def _explore(self) -> None:
         starts = self._starts()
         self._try(starts[: len(self.budgets)])
-        self._try(starts[len(self.budgets) :], is_stopping=True)
+        for first in range(len(self.budgets), len(starts), START_BATCH):
+            self._try(starts[first : first + START_BATCH], is_stopping=True)
         turn = 0
         while not self._is_enough():
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
@@ -221,35 +233,28 @@ class Search:
             self._run(trials, number, is_quick=True, is_enough=self._is_time_up if is_stopping else lambda: False)
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
-        """Return the trials that may still come to be among the best."""
+        """Return the trials, of those tried on all splits so far, that may still come to be among the best."""
         kept = []
         for budget in self.budgets:
-            best = self.candidates(budget)
-            known = range(n_tried)
-            found = [
-                trial
-                for trial in trials
-                if trial.budget == budget and all(number in self.outcomes.get(trial, {}) for number in known)
-            ]
-            if not best or not found:
-                kept += found
-                continue
-            reference = np.mean(best[0].scores[:n_tried])
-            spread = self._spread(best[0])
+            known = {one.trial: one.score for one in self.candidates(budget)}
+            least = max(known.values(), default=0.0) - self._spread(max(known.values(), default=0.0))
             kept += [
                 trial
-                for trial in found
-                if np.mean([self.outcomes[trial][k].score for k in known]) > reference - spread
+                for trial in trials
+                if trial.budget == budget
+                and known.get(trial, -np.inf) >= least
+                and all(number in self.outcomes[trial] for number in range(n_tried))
             ]
         return kept
 
-    def _spread(self, best: Candidate) -> float:
+    def _spread(self, score: float) -> float:
         """Return by how much scores may differ by chance between two good models."""
-        n_rows = self.bench.split(0).held_out.size
-        return float(np.sqrt(max(1.0 - best.score, 0.002) / n_rows))
+        return float(np.sqrt(max(1.0 - score, 0.002) / self.bench.split(0).held_out.size))
 
     def _run(self, trials: list[Trial], number: int, *, is_quick: bool, is_enough: Callable[[], bool]) -> None:
         new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
+        for trial in new:  # in this order, whichever is done first
+            self.outcomes.setdefault(trial, {})
         jobs = jobs_of(new, number, is_quick=is_quick)
 
         def until_enough() -> Iterator[Job]:
@@ -260,7 +265,7 @@ class Search:
 
         for outcomes in self.workers.map(self.bench if is_quick else self.other, until_enough()):
             for outcome in outcomes:
-                self.outcomes.setdefault(outcome.trial, {})[number] = outcome
+                self.outcomes[outcome.trial][number] = outcome
                 self.n_done += number == 0
             self.progress(self)
 
@@ -301,13 +306,18 @@ class Search:
                 return
             number = FIRST_FINAL + place
             left: dict[Trial, None] = {}
-            for budget in self.budgets:
-                best = self.candidates(budget, final=place > 0)[:n_left]
+            for budget in reversed(self.budgets):
+                n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
+                best = self.candidates(budget, final=place > 0)[:n_kept]
                 left |= dict.fromkeys(candidate.trial for candidate in best)
             self._run(list(left), number, is_quick=False, is_enough=is_enough)
-            if is_enough():
+            if not any(number in self.outcomes[trial] for trial in left):
                 return
             self.final_splits.append(number)
+
+    @property
+    def _counts_last_most(self) -> bool:
+        return self.share_of_last > 1.0 / len(self.budgets)
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first: for each budget the quickest, then recipe after recipe."""
@@ -317,9 +327,8 @@ class Search:
         likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
         found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self.budgets]
         # Smaller ones are quicker; but the last counts most, unless all count the same.
-        counts_most = self.share_of_last > 1.0 / len(self.budgets)
         for place, recipe in enumerate(recipes):
-            for budget in reversed(self.budgets) if counts_most else self.budgets:
+            for budget in reversed(self.budgets) if self._counts_last_most else self.budgets:
                 some = ways[budget] if place == 0 else likely[budget]
                 found += [Trial(budget, recipe, way) for way in some]
         return self._canonical(found)

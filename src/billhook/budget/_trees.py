@@ -24,11 +24,15 @@ def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, se
     bins = cuts.bins(split.train)
     y, weight = rows.y[split.train], rows.weight[split.train]
     if recipe.family == "boosted":
-        n_rounds = max(1, -(-n_leaves // recipe.leaves))
-        forest = _boosted(recipe, rows, bins, y, weight, n_rounds, seed, n_jobs)
+        forest = _boosted(recipe, rows, bins, y, weight, n_rounds(recipe, n_leaves), seed, n_jobs)
     else:
         forest = _averaged(recipe, rows, bins, y, weight, seed, n_jobs)
     return on_codes(forest, cuts, rows)
+
+
+def n_rounds(recipe: Recipe, n_leaves: int) -> int:
+    """Return how many boosted trees have so many leaves."""
+    return max(1, -(-n_leaves // recipe.leaves))
 
 
 def on_codes(forest: Forest, cuts: Cuts, rows: Rows) -> Forest:
@@ -48,16 +52,16 @@ def _boosted(
     bins: NDArray[Any],
     y: NDArray[Any],
     weight: NDArray[np.float64],
-    n_rounds: int,
+    n_trees: int,
     seed: int,
     n_jobs: int,
 ) -> Forest:
     if not has_xgboost():
-        return _histogram_boosted(recipe, rows, bins, y, weight, n_rounds, seed)
+        return _histogram_boosted(recipe, rows, bins, y, weight, n_trees, seed)
     import xgboost
 
     data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
-    return as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_rounds))
+    return as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_trees))
 
 
 def boosting_parameters(recipe: Recipe, rows: Rows, seed: int) -> dict[str, Any]:
@@ -94,7 +98,7 @@ def _histogram_boosted(
     bins: NDArray[Any],
     y: NDArray[Any],
     weight: NDArray[np.float64],
-    n_rounds: int,
+    n_trees: int,
     seed: int,
 ) -> Forest:
     from sklearn import ensemble
@@ -104,7 +108,7 @@ def _histogram_boosted(
     )
     model = maker(
         learning_rate=recipe.rate,
-        max_iter=max(1, n_rounds // max(1, rows.n_values)),
+        max_iter=max(1, n_trees // max(1, rows.n_values)),
         max_leaf_nodes=recipe.leaves,
         max_bins=min(255, max(recipe.bins, 2)),
         min_samples_leaf=max(1, int(recipe.min_weight)),
