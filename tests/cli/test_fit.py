@@ -111,11 +111,11 @@ def test_a_folder_that_is_there_is_replaced_only_with_force(wine, tmp_path, caps
     options = ("--label", "kind", "--budget", "300", "--trials", "1", "--out", out)
     code, _, told = fit(capsys, wine, *options)
     assert code == 2
-    assert "--force replaces it" in told
+    assert "--force replaces files in it" in told
     assert (out / "precious.txt").read_text() == "mine"
     code, _, told = fit(capsys, wine, *options, "--force")
     assert code == 0, told
-    assert sorted(os.listdir(out)) == ["c", "model.bhk", "report.html"]
+    assert sorted(os.listdir(out)) == ["c", "model.bhk", "precious.txt", "report.html"]
     assert os.listdir(tmp_path) == ["o"]
 
 

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
+from billhook.codegen import flash_with_reader, target_named
 from billhook.codegen._measure import TOOLCHAINS
 from made_up import random_forest
 
@@ -119,3 +120,22 @@ def test_a_missing_tool_is_named_with_its_package(monkeypatch):
 def test_what_cannot_be_measured_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         bh.measure(RandomForestClassifier(2).fit(X3, y3), **{"X": X3, **options})
+
+
+@pytest.mark.parametrize("target", ["arduino-uno", "arduino-mkr1000", "arduino-due", "stm32f4"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"leaf_bits": 4},
+        {"leaf_bits": 4, "missing_values": False},
+        {"leaf_bits": 4, "codebook": 16, "scales": "class"},
+        {"threshold_bits": "exact"},
+        {"threshold_bits": 12, "leaf_bits": 11, "scales": "class"},
+    ],
+    ids=str,
+)
+def test_what_reads_a_model_takes_no_more_than_is_reckoned_with(target, options):
+    need(target)
+    packed = bh.pack(RandomForestClassifier(5, max_leaf_nodes=16, random_state=0).fit(X3, y3), **options)
+    measured = bh.measure(packed, X3[:2], target=target)
+    assert measured.flash <= flash_with_reader(packed.nbytes, target_named(target))

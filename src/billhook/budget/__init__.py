@@ -1,6 +1,14 @@
 """The main job: the most accurate model that fits a number of bytes."""
 
 from billhook.budget._client import connect
+from billhook.budget._cluster import (
+    ClusterError,
+    ClusterWorkers,
+    grow_on_cluster,
+    merge_on_cluster,
+    refine_on_cluster,
+    round_on_cluster,
+)
 from billhook.budget._encoding import choose_encoding, rows_of
 from billhook.budget._fit import Found, build, find, settings_of
 from billhook.budget._given import Given
@@ -14,6 +22,8 @@ from billhook.budget._size import as_bytes, room_for
 
 __all__ = [
     "Candidate",
+    "ClusterError",
+    "ClusterWorkers",
     "FitReport",
     "Found",
     "Given",
@@ -28,7 +38,11 @@ __all__ = [
     "connect",
     "find",
     "find_on_cluster",
+    "grow_on_cluster",
+    "merge_on_cluster",
+    "refine_on_cluster",
     "room_for",
+    "round_on_cluster",
     "rows_of",
     "settings_of",
 ]

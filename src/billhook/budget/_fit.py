@@ -165,14 +165,17 @@ def _report(
 
 def _points(search: Search, best: Candidate, front: set[Trial]) -> list[Point]:
     final = {candidate.trial: candidate for candidate in search.candidates(final=True)}
+    tried = search.candidates()
+    # What was only tried was so on other rows, and the best of many look too good: shown as others turned out to be.
+    gaps = [final[one.trial].score - one.score for one in tried if one.trial in final]
     found = []
-    for candidate in search.candidates():
+    for candidate in tried:
         trial = candidate.trial
         shown = final.get(trial, candidate)
         found.append(
             Point(
                 nbytes=shown.nbytes,
-                score=shown.score,
+                score=shown.score if trial in final else shown.score + float(np.mean(gaps or [0.0])),
                 settings=settings_of(trial),
                 is_final=trial in final,
                 is_on_front=trial in front,

@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--target", metavar="NAME", help="a device it has to fit: see `billhook targets`")
     parser.add_argument("--reserve", metavar="SIZE", help="what your own program needs of its flash, as 20KB")
     parser.add_argument("--out", metavar="DIR", help="the folder to write to")
-    parser.add_argument("--force", action="store_true", help="replace DIR if it is there")
+    parser.add_argument("--force", action="store_true", help="replace files in DIR")
     parser.add_argument("--task", choices=("classification", "regression"), help="if it is guessed wrong")
     parser.add_argument("--scoring", metavar="NAME", help="what is best: accuracy (default), balanced_accuracy, ...")
     parser.add_argument("--class-weight", choices=("balanced",), help="count rare classes as much as others")
@@ -83,7 +83,7 @@ def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
     table = replace(table, columns=())  # their numbers are in X
     model = _fit(given, table, X, client)
     notes = (*table.notes, *_notes_on(encoding), *model.report_.notes)
-    report = replace(model.report_, title=str(table.path), notes=notes)
+    report = replace(model.report_, title=str(table.path), notes=notes, seed=given.seed)
     return _Fitted(model.packed_.with_encoding(encoding), report, X, len(table.notes))
 
 
@@ -146,7 +146,7 @@ def _check(given: argparse.Namespace) -> None:
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is a file; --out takes the name of a folder", given.out)
     if out.is_dir() and any(out.iterdir()) and not given.force:
-        raise FileExistsError(errno.EEXIST, "the folder is not empty; --force replaces it", given.out)
+        raise FileExistsError(errno.EEXIST, "the folder is not empty; --force replaces files in it", given.out)
     if not out.resolve().parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(out.resolve().parent))
 
@@ -231,20 +231,20 @@ class _Progress:
 
 
 def _write(given: argparse.Namespace, out: Path, fitted: _Fitted) -> None:
-    """Write all files to a new folder beside the old one, then put it there."""
+    """Write all files to a new folder beside the one asked for, then put them there; other files stay."""
     temporary = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
     try:
         temporary.mkdir()
         fitted.packed.save(temporary / "model.bhk")
         fitted.report.save(temporary / "report.html")
         emit(fitted.packed, temporary / "c", target=given.target or "generic", name=given.name, X=fitted.X)
-        old = None
-        if out.exists():
-            old = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
-            out.replace(old)
-        temporary.replace(out)
-        if old is not None:
-            shutil.rmtree(old)
+        for path in sorted(temporary.rglob("*")):
+            there = out / path.relative_to(temporary)
+            if path.is_dir():
+                there.mkdir(parents=True, exist_ok=True)
+            else:
+                there.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(there)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
