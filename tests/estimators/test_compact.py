@@ -27,10 +27,7 @@ CANCER, DIABETES, IRIS = (load(return_X_y=True) for load in (load_breast_cancer,
     [
         bh.CompactForestClassifier("1KB", trials=1, random_state=0),
         bh.CompactForestRegressor("1KB", trials=1, random_state=0),
-    ],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": "rows are held out: one of weight 2 is not two rows"
-    },
+    ]
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -14,7 +14,7 @@ from billhook.budget._recipe import MOST_LEAVES, Recipe, Trial
 from billhook.budget._report import Board, FitReport, Point, Step
 from billhook.budget._rows import Rows
 from billhook.budget._scoring import score_of
-from billhook.budget._search import Candidate, Clock, Search, Threads, Workers
+from billhook.budget._search import FAMILIES, Candidate, Clock, Search, Threads, Workers
 from billhook.budget._shrink import TooSmallError
 from billhook.budget._trees import has_xgboost
 from billhook.codegen import Target, flash_with_reader, targets
@@ -46,7 +46,7 @@ def find(
     seed: int = 0,
     workers: Workers | None = None,
     n_jobs: int = 1,
-    families: tuple[str, ...] = ("boosted", "random_forest"),
+    families: tuple[str, ...] = FAMILIES,
     final: Callable[[Trial], Packed] | None = None,
     target: Target | None = None,
     title: str = "",

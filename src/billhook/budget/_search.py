@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from billhook.budget._bench import ALL, Bench, Job, Outcome, jobs_of
-from billhook.budget._recipe import MOST_LEAVES, Recipe, Shrinking, Trial, is_sensible, neighbours
+from billhook.budget._recipe import MOST_LEAVES, Family, Recipe, Shrinking, Trial, is_sensible, neighbours
 from billhook.packing import Packed
 
 # Rows held out in all that trials are compared by, if so many splits are not too many.
@@ -24,6 +24,7 @@ EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
 MOST_BINS = 200_000
 MOST_TREES = 500
+FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
 class Workers(Protocol):
@@ -117,7 +118,7 @@ class Search:
     n_trials: int | None = None
     share_of_last: float = 0.7
     progress: Callable[["Search"], None] = lambda _search: None
-    families: tuple[str, ...] = ("boosted", "random_forest")
+    families: tuple[str, ...] = FAMILIES
 
     def __post_init__(self) -> None:
         self.bench, self.other = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
@@ -347,7 +348,8 @@ def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
     for leaves, rate, bits, bins in settings:
         fewer = min(bins, most_bins)
         found.append(Recipe("boosted", leaves, rate, bits - int(np.log2(bins // fewer)), fewer))
-    return [*found, Recipe("random_forest", 64, 1.0, 7, min(64, most_bins))]
+    forests: tuple[Family, ...] = ("random_forest", "extra_trees")
+    return found + [Recipe(family, 64, 1.0, 7, min(64, most_bins)) for family in forests if family in families]
 
 
 def ways_for(bench: Bench, budget: int) -> list[Shrinking]:

@@ -31,7 +31,40 @@ class _CompactForest(ForestEstimator):
 
     class_weight: Any = None
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, progress: Callable[[Any], None] | None) -> Self:
+    def __init__(
+        self,
+        budget: int | str | None = "16KB",
+        *,
+        target: str | None = None,
+        reserve: int | str = 0,
+        estimator: Any = None,
+        scoring: Any = None,
+        time_limit: float | None = 60.0,
+        trials: int | None = None,
+        workers: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.target = target
+        self.reserve = reserve
+        self.estimator = estimator
+        self.scoring = scoring
+        self.time_limit = time_limit
+        self.trials = trials
+        self.workers = workers
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        progress: Callable[[Any], None] | None = None,
+    ) -> Self:
+        """Search, and learn the best model from all rows; `progress` is called with the search after each trial."""
         X, y, weight = self._checked(X, y, sample_weight)
         rows = self._as_rows(X, y, weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -212,28 +245,19 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.budget = budget
-        self.target = target
-        self.reserve = reserve
-        self.estimator = estimator
-        self.scoring = scoring
-        self.time_limit = time_limit
-        self.trials = trials
+        super().__init__(
+            budget,
+            target=target,
+            reserve=reserve,
+            estimator=estimator,
+            scoring=scoring,
+            time_limit=time_limit,
+            trials=trials,
+            workers=workers,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.class_weight = class_weight
-        self.workers = workers
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        progress: Callable[[Any], None] | None = None,
-    ) -> Self:
-        """Search, and learn the best model from all rows; `progress` is called with the search after each trial."""
-        return self._fit(X, y, sample_weight, progress)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return class probabilities."""
@@ -246,39 +270,3 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
 
 class CompactForestRegressor(RegressorMixin, _CompactForest):  # type: ignore[misc]  # as above
     """As CompactForestClassifier, for numbers: see there."""
-
-    def __init__(
-        self,
-        budget: int | str | None = "16KB",
-        *,
-        target: str | None = None,
-        reserve: int | str = 0,
-        estimator: Any = None,
-        scoring: Any = None,
-        time_limit: float | None = 60.0,
-        trials: int | None = None,
-        workers: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.budget = budget
-        self.target = target
-        self.reserve = reserve
-        self.estimator = estimator
-        self.scoring = scoring
-        self.time_limit = time_limit
-        self.trials = trials
-        self.workers = workers
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        progress: Callable[[Any], None] | None = None,
-    ) -> Self:
-        """Search, and learn the best model from all rows; `progress` is called with the search after each trial."""
-        return self._fit(X, y, sample_weight, progress)
