@@ -307,7 +307,7 @@ class Search:
                 return
             number = FIRST_FINAL + place
             left: dict[Trial, None] = {}
-            for budget in reversed(self.budgets):
+            for budget in self._in_order():
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
                 best = self.candidates(budget, final=place > 0)[:n_kept]
                 left |= dict.fromkeys(candidate.trial for candidate in best)
@@ -320,6 +320,10 @@ class Search:
     def _counts_last_most(self) -> bool:
         return self.share_of_last > 1.0 / len(self.budgets)
 
+    def _in_order(self) -> list[int]:
+        """Return the budgets, the last first if it counts most; else the smaller ones, which are quicker, first."""
+        return sorted(self.budgets, reverse=self._counts_last_most)
+
     def _starts(self) -> list[Trial]:
         """Return what is tried first: for each budget the quickest, then recipe after recipe."""
         recipes = recipes_for(self.bench, self.families)
@@ -327,9 +331,8 @@ class Search:
         # Of several numbers a leaf, the quickest way is hardly the best.
         likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
         found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self.budgets]
-        # Smaller ones are quicker; but the last counts most, unless all count the same.
         for place, recipe in enumerate(recipes):
-            for budget in reversed(self.budgets) if self._counts_last_most else self.budgets:
+            for budget in self._in_order():
                 some = ways[budget] if place == 0 else likely[budget]
                 found += [Trial(budget, recipe, way) for way in some]
         return self._canonical(found)
