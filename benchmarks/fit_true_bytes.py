@@ -175,7 +175,7 @@ def by_paper(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
         forest = RandomForestClassifier(64, max_leaf_nodes=256, random_state=0, n_jobs=1)
         return bh.as_forest(forest.fit(X[some], rows.y[some]))
 
-    shapes = [(k, n) for k in (2, 4, 8, 16, 32, 64) for n in (16, 32, 64, 128, 256)]
+    shapes = [(k, n) for k in (2, 4, 8, 16, 32) for n in (16, 64, 256)]
     forest, whole = grown(fit), grown(train)
     leaf = 1 + 1.0 * rows.n_values + 2
     fitting = [(k, n) for k, n in shapes if k * n * leaf < 2 * max(LARGER)]

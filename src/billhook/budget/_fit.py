@@ -14,7 +14,7 @@ from billhook.budget._recipe import MOST_LEAVES, Recipe, Trial
 from billhook.budget._report import Board, FitReport, Point, Step
 from billhook.budget._rows import Rows
 from billhook.budget._scoring import score_of
-from billhook.budget._search import FAMILIES, Candidate, Clock, Search, Threads, Workers
+from billhook.budget._search import FAMILIES, FIRST_FINAL, Candidate, Clock, Search, Threads, Workers
 from billhook.budget._shrink import TooSmallError
 from billhook.budget._trees import has_xgboost
 from billhook.codegen import Target, flash_with_reader, targets
@@ -230,7 +230,7 @@ def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
     bench = search.other if best.is_final else search.bench
     classes = bench.rows.classes
     tried = search.outcomes[best.trial]
-    numbers = search.final_splits if best.is_final else [k for k in range(search.n_splits) if k in tried]
+    numbers = [number for number in tried if (number >= FIRST_FINAL) == best.is_final]
     true, predicted = [], []
     for number in numbers:
         packed = search.outcomes[best.trial][number].packed

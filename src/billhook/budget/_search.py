@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from billhook.packing import Packed
 
 # Rows held out in all that trials are compared by, if so many splits are not too many.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
+ENOUGH_TRIALS = 50
 FIRST_FINAL = 100
 # Rows that are tried with, and compared with; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
@@ -22,7 +24,7 @@ FINALISTS = (8, 5, 3, 3, 2)
 # Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
-MOST_BINS = 200_000
+MOST_BINS = 100_000
 MOST_TREES = 500
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
@@ -138,7 +140,9 @@ class Search:
 
         Of what was tried on some splits only, the score is what it may be expected to be on all.
         """
-        splits = self.final_splits if final else list(range(self.n_splits))
+        splits = self._finals_of(budget) if final else list(range(self.n_splits))
+        if not splits:
+            return []
         easier = {number: 0.0 if final else self._easier(number) for number in splits}
         found = []
         for trial, by_split in self.outcomes.items():
@@ -151,6 +155,12 @@ class Search:
                 scores = tuple(one.score - easier[one.split] for one in known)
                 found.append(Candidate(trial, nbytes, scores, packed[-1], final))
         return sorted(found, key=lambda one: (-one.score, one.nbytes, repr(one.trial)))
+
+    def _finals_of(self, budget: int | None) -> list[int]:
+        """Return the last splits that models for a budget, or for the last, were compared on: some or all."""
+        budget = self.budgets[-1] if budget is None else budget
+        known = {number for trial, by_split in self.outcomes.items() if trial.budget == budget for number in by_split}
+        return [number for number in self.final_splits if number in known]
 
     def _easier(self, number: int) -> float:
         """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""
@@ -188,7 +198,14 @@ class Search:
 
     def _explore(self) -> None:
         starts = self._starts()
-        self._try(starts[: len(self.budgets)])
+        quickest = starts[: len(self.budgets)]
+        if self.clock.limit is not None:
+            self._run(quickest, 0, is_quick=True, is_enough=lambda: False)
+            # Where trials are slow, many on one split tell more than few on several.
+            seconds = np.mean([self.outcomes[trial][0].seconds for trial in quickest])
+            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(float(seconds), 1e-3))
+            self.n_splits = int(np.clip(affordable, 1, self.n_splits))
+        self._try(quickest)
         for first in range(len(self.budgets), len(starts), START_BATCH):
             self._try(starts[first : first + START_BATCH], is_stopping=True)
         turn = 0
@@ -306,12 +323,14 @@ class Search:
             if is_enough():
                 return
             number = FIRST_FINAL + place
-            left: dict[Trial, None] = {}
+            by_budget = []
             for budget in self._in_order():
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
-                best = self.candidates(budget, final=place > 0)[:n_kept]
-                left |= dict.fromkeys(candidate.trial for candidate in best)
-            self._run(list(left), number, is_quick=False, is_enough=is_enough)
+                by_budget.append([one.trial for one in self.candidates(budget, final=place > 0)[:n_kept]])
+            # The best for each budget, then the second, so that all have been compared when the time is up.
+            ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
+            left = list(dict.fromkeys(ranked))
+            self._run(left, number, is_quick=False, is_enough=is_enough)
             if not any(number in self.outcomes[trial] for trial in left):
                 return
             self.final_splits.append(number)
@@ -330,7 +349,7 @@ class Search:
         ways = {budget: ways_for(self.bench, budget) for budget in self.budgets}
         # Of several numbers a leaf, the quickest way is hardly the best.
         likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
-        found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self.budgets]
+        found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self._in_order()]
         for place, recipe in enumerate(recipes):
             for budget in self._in_order():
                 some = ways[budget] if place == 0 else likely[budget]

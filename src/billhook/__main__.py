@@ -1,0 +1,5 @@
+import sys
+
+from billhook.cli import main
+
+sys.exit(main())
