@@ -1,9 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from billhook.budget import choose_encoding, rows_of
-from billhook.datasets import Table
+from billhook.budget import Ordered, choose_encoding, find, rows_of
+from billhook.datasets import Table, encode
 from billhook.packing import Nominal
 
 
@@ -22,6 +23,18 @@ def test_an_order_wins_where_there_are_many_names():
     chance = rng.uniform(0.05, 0.95, n_names)
     many = table_of([column], (rng.random(n_rows) < chance[codes]).astype(int))
     assert choose_encoding(many, 120, 0) == "ordered"
+
+
+def test_names_that_say_nothing_do_not_look_as_if_they_did():
+    rng = np.random.default_rng(0)
+    names = tuple(f"n{k:03}" for k in range(200))
+    columns = [Nominal(rng.integers(0, 200, 1000).astype(np.int32), names) for _ in range(3)]
+    table = table_of(columns, rng.integers(0, 2, 1000))
+    X, _ = encode(table, "ordered")
+    leaking = find(rows_of(table, X), 1000, trials=3).report.score
+    honest = find(replace(rows_of(table, X), recode=Ordered(table)), 1000, trials=3).report.score
+    assert leaking > 0.65
+    assert honest < 0.58
 
 
 def test_numbers_and_pairs_need_no_choice():

@@ -136,11 +136,55 @@ def test_an_interruption_keeps_the_best_so_far():
         if search.n_done >= 3 and search.candidates():
             raise KeyboardInterrupt
 
-    found = find(bench.rows, 500, trials=50, progress=lambda s: None if s.is_stopped else interrupt(s))
+    def once(search):
+        if not search.is_stopped:
+            interrupt(search)
+
+    with pytest.raises(KeyboardInterrupt):
+        find(bench.rows, 500, trials=50, progress=once)
+    found = find(bench.rows, 500, trials=50, keeps_best=True, progress=once)
     assert found.is_stopped
     assert found.packed.nbytes <= 500
     assert np.mean(found.packed.predict(bench.rows.X) == bench.rows.labels) > 0.9
     assert any("interrupted" in note for note in found.report.notes)
+
+
+def test_an_interruption_of_the_last_model_keeps_the_one_of_fewer_rows():
+    def interrupt(search):
+        if search.stage.startswith("learning"):
+            raise KeyboardInterrupt
+
+    rows = rows_of(load_iris)
+    with pytest.raises(KeyboardInterrupt):
+        find(rows, 400, trials=2, progress=interrupt)
+    found = find(rows, 400, trials=2, progress=interrupt, keeps_best=True)
+    assert found.is_stopped
+    assert np.mean(found.packed.predict(rows.X) == rows.labels) > 0.9
+
+
+def test_a_budget_that_cannot_be_filled_is_no_harm():
+    found = find(rows_of(load_iris), 1 << 21, trials=3)
+    assert found.packed.nbytes < 20_000
+    assert found.report.score > 0.9
+
+
+def test_a_way_that_cannot_be_does_not_end_the_search():
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 100
+    rows = Rows((y[:, None] + rng.normal(size=(600, 2))).astype(np.float32), y, np.ones(600), np.arange(100))
+    found = find(rows, 1200, trials=8)
+    assert found.packed.nbytes <= 1200
+
+
+def test_targets_may_have_any_unit():
+    rows = rows_of(load_diabetes)
+    scores = [
+        find(replace(rows, y=rows.y * unit + offset), 600, trials=3).report.score
+        for unit, offset in ((1.0, 0.0), (1e-9, 0.0), (1e12, 0.0), (1.0, 1e7))
+    ]
+    np.testing.assert_allclose(scores, scores[0], atol=0.05)
+    with pytest.raises(ValueError, match=r"a target is 1e\+300: targets may be up to 1e\+100"):
+        find(replace(rows, y=np.where(rows.y > 300, 1e300, rows.y)), 600, trials=1)
 
 
 def test_an_interruption_before_there_is_a_model_is_one():

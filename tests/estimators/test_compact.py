@@ -135,6 +135,36 @@ def test_weights_of_rows_and_of_classes():
     assert said[2] > 1.5 * said[0]
 
 
+def test_only_the_ratio_of_weights_matters():
+    models = [
+        bh.CompactForestClassifier(400, trials=2, random_state=0).fit(*CANCER, np.full(569, weight))
+        for weight in (1.0, 2.0**-7, 2.0**13)
+    ]
+    assert models[0].packed_ == models[1].packed_ == models[2].packed_
+    with pytest.raises(ValueError, match="a weight that is negative"):
+        bh.CompactForestClassifier(trials=1).fit(*IRIS, np.full(150, -1.0))
+
+
+def test_a_column_without_values():
+    rows = np.c_[np.full(50, np.nan), np.arange(50.0)]
+    model = bh.CompactForestClassifier(300, trials=2, random_state=0).fit(rows, np.arange(50) > 25)
+    assert model.score(rows, np.arange(50) > 25) > 0.9
+
+
+def test_a_plain_function_that_knows_no_weights_scores():
+    model = bh.CompactForestClassifier(
+        300, trials=2, class_weight="balanced", scoring=lambda model, X, y: np.mean(model.predict(X) == y)
+    )
+    assert model.fit(*IRIS).report_.score > 0.8
+
+
+def test_log_loss_of_a_class_that_is_not_held_out():
+    y = np.r_[np.zeros(60), np.ones(60), 2, 2].astype(int)
+    rows = y[:, None] + np.random.default_rng(0).normal(size=(122, 2))
+    model = bh.CompactForestClassifier(400, trials=2, scoring="neg_log_loss", random_state=0).fit(rows, y)
+    assert -2 < model.report_.score < 0
+
+
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "neg_log_loss", make_scorer(balanced_accuracy_score)])
 def test_any_scoring(scoring):
     model = bh.CompactForestClassifier(400, scoring=scoring, trials=2, random_state=0).fit(*IRIS)

@@ -9,7 +9,7 @@ from billhook.budget._cluster import (
     refine_on_cluster,
     round_on_cluster,
 )
-from billhook.budget._encoding import choose_encoding, rows_of
+from billhook.budget._encoding import Ordered, choose_encoding, has_orders, rows_of
 from billhook.budget._fit import Found, build, find, settings_of
 from billhook.budget._given import Given
 from billhook.budget._large import OnCluster, find_on_cluster
@@ -28,6 +28,7 @@ __all__ = [
     "Found",
     "Given",
     "OnCluster",
+    "Ordered",
     "Parts",
     "Rows",
     "Search",
@@ -39,6 +40,7 @@ __all__ = [
     "find",
     "find_on_cluster",
     "grow_on_cluster",
+    "has_orders",
     "merge_on_cluster",
     "refine_on_cluster",
     "room_for",

@@ -24,16 +24,10 @@ KEPT_CUTS, KEPT_FORESTS, KEPT_GIVEN = 6, 8, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
+# More are not grown in the time that a trial may take.
+MOST_TREES = 500
 # Leaves of so many rows and trees are held at once, in two bytes each; beyond that, fewer rows are learned from.
 MOST_LEAF_IDS = 150_000_000
-
-
-class Step(NamedTuple):
-    """What came of a step of the way to a model: how many bytes, if it is packed, and how good it is."""
-
-    name: str
-    nbytes: int | None
-    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +138,26 @@ class Bench:
     def judge(self, packed: Packed, parted: Split) -> float:
         """Return how good a model is on the rows held out."""
         held = parted.held_out
-        return self.score(packed, self.rows.X[held], self.rows.labels[held], self.rows.weight[held])
+        return self.score(packed, self.features(parted)[held], self.rows.labels[held], self.rows.weight[held])
+
+    def features(self, parted: Split) -> NDArray[np.float32]:
+        """Return the features of all rows, as learned from the training rows of a split."""
+        recode = self.rows.recode
+        if recode is None or parted.number == ALL:
+            return self.rows.X
+        made: NDArray[np.float32] = self._kept(self._cuts, KEPT_CUTS, parted.number, lambda: recode(parted.train))
+        return made
 
     def split(self, number: int) -> Split:
         """Return the rows parted for the `number`-th time."""
         return all_rows(self.rows) if number == ALL else split(self.rows, number, self.seed)
 
-    def cuts(self, bits: int, bins: int) -> Cuts:
-        """Return the rows cut into codes."""
-        made: Cuts = self._kept(self._cuts, KEPT_CUTS, (bits, bins), lambda: cut(self.rows.X, bits, bins, 500))
+    def cuts(self, bits: int, bins: int, parted: Split | None = None) -> Cuts:
+        """Return the rows cut into codes; for a split, where features are learned."""
+        depends = parted is not None and self.rows.recode is not None and parted.number != ALL
+        X = self.features(parted) if depends and parted is not None else self.rows.X
+        key = (bits, bins, parted.number if depends and parted is not None else ALL)
+        made: Cuts = self._kept(self._cuts, KEPT_CUTS, key, lambda: cut(X, bits, bins, 500))
         return made
 
     def canonical(self, recipe: Recipe) -> Recipe:
@@ -176,7 +181,7 @@ class Bench:
                 self._grown, KEPT_GIVEN, what, lambda: given.on_codes(recipe, self.rows, parted)
             )
             return made
-        cuts = self.cuts(recipe.bits, recipe.bins)
+        cuts = self.cuts(recipe.bits, recipe.bins, parted)
         key = (recipe, parted.number)
         with self._lock:
             if key in self._grown and self._grown[key][0] < n_leaves:
@@ -205,7 +210,9 @@ class Bench:
         if how.codebook is not None:
             leaf = min(leaf, int(np.log2(how.codebook)))
         bits = max(LEAST_SPLIT_BITS, 2.0 + test + leaf)
-        return int(8 * trial.budget * how.over / bits) + trial.recipe.leaves
+        return (
+            min(int(8 * trial.budget * how.over / bits), (MOST_TREES - 1) * trial.recipe.leaves) + trial.recipe.leaves
+        )
 
     def _kept(self, kept: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
         with self._lock:

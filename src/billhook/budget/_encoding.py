@@ -1,5 +1,6 @@
 """Whether names become a feature for each category, or one feature in an order: by rows held out."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -7,15 +8,16 @@ from numpy.typing import NDArray
 
 from billhook.budget._bench import Bench
 from billhook.budget._recipe import Recipe, Shrinking, Trial
-from billhook.budget._rows import Rows, sample
+from billhook.budget._rows import Rows, sampled
 from billhook.budget._scoring import Score, score_of
+from billhook.budget._shrink import TooSmallError
 from billhook.datasets import Table, encode
 from billhook.packing import Nominal
 
 N_SPLITS = 3
 MOST_ROWS = 30_000
-# What can be learned with fewer bytes tells nothing.
-LEAST_BUDGET = 512
+# What can be learned with fewer bytes tells nothing, and with more the choice hardly matters.
+BUDGETS = (512, 4096)
 Way = Literal["one_hot", "ordered"]
 WAYS: tuple[Way, ...] = ("one_hot", "ordered")
 
@@ -33,11 +35,16 @@ def choose_encoding(table: Table, budget: int, seed: int) -> Way:
 
     Orders are learned without the rows that judge them.
     """
-    if not any(isinstance(column, Nominal) and len(column.categories) > 2 for column in table.columns):
+    if not has_orders(table):
         return "ordered"
     table = _some(table, MOST_ROWS, seed)
     scores = {way: np.mean([_score(table, way, number, budget, seed) for number in range(N_SPLITS)]) for way in WAYS}
     return "one_hot" if scores["one_hot"] > scores["ordered"] else "ordered"
+
+
+def has_orders(table: Table) -> bool:
+    """Whether a column of names has an order to learn."""
+    return any(isinstance(column, Nominal) and len(column.categories) > 2 for column in table.columns)
 
 
 def _score(table: Table, way: Way, number: int, budget: int, seed: int) -> float:
@@ -47,10 +54,30 @@ def _score(table: Table, way: Way, number: int, budget: int, seed: int) -> float
     rows = rows_of(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
     score: Score = score_of(None, rows)
     bench = Bench(rows, score, seed)
-    trial = Trial(max(budget, LEAST_BUDGET), Recipe("boosted", 16, 0.3, 6, 64), Shrinking(1.0, None, 4))
-    return bench.judge(bench.build(trial, parted, is_quick=True), parted)
+    trial = Trial(int(np.clip(budget, *BUDGETS)), Recipe("boosted", 16, 0.3, 6, 64), Shrinking(1.0, None, 4))
+    try:
+        return bench.judge(bench.build(trial, parted, is_quick=True), parted)
+    except TooSmallError:
+        return -np.inf
 
 
 def _some(table: Table, most: int, seed: int) -> Table:
-    numbers = np.arange(len(table.y), dtype=np.float32)[:, None]
-    return table.take(sample(rows_of(table, numbers), most, seed).X[:, 0].astype(np.int64))
+    if len(table.y) <= most:
+        return table
+    return table.take(sampled(None if table.task == "regression" else table.y, len(table.y), most, seed))
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Features of a table whose names are in an order learned from some rows: see `Recode`."""
+
+    table: Table
+
+    def __call__(self, train: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the features of all rows, in orders learned from those with these numbers."""
+        _, encoding = encode(self.table.take(train), "ordered")
+        return encoding.apply(dict(zip(self.table.names, self.table.columns, strict=True)))
+
+    def take(self, some: NDArray[np.int64]) -> "Ordered":
+        """Return this for some of the rows."""
+        return Ordered(self.table.take(some))

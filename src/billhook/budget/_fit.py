@@ -23,6 +23,8 @@ from billhook.packing import Packed, size_on_codes
 # Smaller budgets that are searched too, for the front.
 SMALLER = (4, 2)
 SHOWN_ERRORS = 1_000
+# Squares of sums of more would not be numbers any more.
+LARGEST_TARGET = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,7 @@ def find(
     n_jobs: int = 1,
     families: tuple[str, ...] = FAMILIES,
     final: Callable[[Trial], Packed] | None = None,
+    keeps_best: bool = False,
     target: Target | None = None,
     title: str = "",
     notes: tuple[str, ...] = (),
@@ -55,8 +58,11 @@ def find(
 ) -> Found:
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
-    `final` makes the last model of the best trial, by default from all rows.
+    `final` makes the last model of the best trial, by default from all rows. With `keeps_best`, an interruption ends
+    the search and what is best so far is returned.
     """
+    if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
+        raise ValueError(f"a target is {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
     bench = Bench(rows, score_of(scoring, rows), seed, given=given)
     smallest = _smallest(bench)
     if smallest > budget:
@@ -70,15 +76,21 @@ def find(
         workers or Threads(n_jobs),
         Clock(None if trials is not None else time_limit),
         n_trials=trials,
+        keeps_best=keeps_best,
         progress=progress,
         families=families if given is None else ("given",),
     )
     search.run()
     best = search.best(budget)
     if best is None:
-        raise TooSmallError(f"no model of at most {budget:,} bytes was found; a larger budget or more time may help")
-    progress(search)
-    packed = search.final(budget) if final is None else final(best.trial)
+        raise TooSmallError(f"no model of at most {budget:,} bytes was found; a larger budget may help")
+    try:
+        progress(search)
+        packed = search.final(budget) if final is None else final(best.trial)
+    except KeyboardInterrupt:
+        if not keeps_best:
+            raise
+        search.is_stopped, packed = True, best.packed
     bench.forget()
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
     return Found(packed, front_of(search), report, search.is_stopped)
@@ -175,7 +187,7 @@ def _points(search: Search, best: Candidate, front: set[Trial]) -> list[Point]:
         found.append(
             Point(
                 nbytes=shown.nbytes,
-                score=shown.score if trial in final else shown.score + float(np.mean(gaps or [0.0])),
+                score=shown.score if trial in final else min(shown.score + float(np.mean(gaps or [0.0])), 1.0),
                 settings=settings_of(trial),
                 is_final=trial in final,
                 is_on_front=trial in front,
@@ -237,7 +249,7 @@ def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
         assert packed is not None
         held = bench.split(number).held_out
         true.append(bench.rows.y[held])
-        predicted.append(packed.predict(bench.rows.X[held]))
+        predicted.append(packed.predict(bench.features(bench.split(number))[held]))
     y, said = np.concatenate(true), np.concatenate(predicted)
     if classes is None:
         pairs = np.stack([y, said], axis=1).astype(np.float64)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ HELD_OUT = 0.15
 class Rows:
     """Rows, their class numbers or targets, and their weights.
 
-    `classes` are the labels of the class numbers; None for regression.
+    `classes` are the labels of the class numbers; None for regression. `recode` makes the features anew where they
+    depend on labels: those of the rows that judge must not be in them.
     """
 
     X: NDArray[np.float32]
@@ -23,6 +24,7 @@ class Rows:
     weight: NDArray[np.float64]
     classes: NDArray[Any] | None
     feature_names: tuple[str, ...] | None = None
+    recode: "Recode | None" = None
 
     @property
     def n_rows(self) -> int:
@@ -43,6 +45,16 @@ class Rows:
     def labels(self) -> NDArray[Any]:
         """The labels or targets of the rows."""
         return self.y if self.classes is None else self.classes[self.y]
+
+
+class Recode(Protocol):
+    """Makes the features of all rows, as learned from some of them."""
+
+    def __call__(self, train: Numbers) -> NDArray[np.float32]:
+        """Return the features of all rows, learned from those with these numbers."""
+
+    def take(self, some: Numbers) -> "Recode":
+        """Return this for some of the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +98,17 @@ def sample(rows: Rows, most: int, seed: int) -> Rows:
     """Return some of the rows, at random, and one of every class at least; all if there are not more."""
     if rows.n_rows <= most:
         return rows
-    some = np.random.default_rng([seed, most]).permutation(rows.n_rows)[:most]
-    if rows.classes is not None:
-        some = np.union1d(some, np.unique(rows.y, return_index=True)[1])
-    some = np.sort(some)
-    return replace(rows, X=rows.X[some], y=rows.y[some], weight=rows.weight[some])
+    some = sampled(rows.y if rows.classes is not None else None, rows.n_rows, most, seed)
+    recode = None if rows.recode is None else rows.recode.take(some)
+    return replace(rows, X=rows.X[some], y=rows.y[some], weight=rows.weight[some], recode=recode)
+
+
+def sampled(labels: NDArray[Any] | None, n_rows: int, most: int, seed: int) -> Numbers:
+    """Return the numbers of some rows, at random, and of one of every label at least."""
+    some = np.random.default_rng([seed, most]).permutation(n_rows)[:most]
+    if labels is not None:
+        some = np.union1d(some, np.unique(labels, return_index=True)[1])
+    return np.sort(some)
 
 
 def all_rows(rows: Rows) -> Split:

@@ -1,6 +1,7 @@
 """How good a model is on rows it has not seen."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -51,13 +52,15 @@ def score_of(scoring: Any, rows: Rows) -> Score:
         return _accuracy if rows.classes is not None else _r2
     if scoring == "accuracy" and rows.classes is not None:
         return _accuracy
-    from sklearn.metrics import check_scoring
-
-    scorer = check_scoring(AsEstimator, scoring) if callable(scoring) else _named(scoring)
+    if scoring == "neg_log_loss" and rows.classes is not None:
+        return _minus_log_loss
+    scorer = scoring if callable(scoring) else _named(scoring)
+    # A plain function need not know of weights.
+    takes_weights = hasattr(scorer, "_score_func") or "sample_weight" in signature(scorer).parameters
 
     def score(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
         model = AsEstimator(packed)
-        if (weight == weight[0]).all():
+        if not takes_weights or (weight == weight[0]).all():
             return float(scorer(model, X, labels))
         return float(scorer(model, X, labels, sample_weight=weight))
 
@@ -75,6 +78,14 @@ def _named(scoring: str) -> Any:
 
 def _accuracy(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
     return float(np.average(packed.predict(X) == labels, weights=weight))
+
+
+def _minus_log_loss(
+    packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]
+) -> float:
+    from sklearn.metrics import log_loss
+
+    return -float(log_loss(labels, packed.predict_proba(X), sample_weight=weight, labels=packed.classes))
 
 
 def _r2(packed: Packed, X: NDArray[np.float32], targets: NDArray[Any], weight: NDArray[np.float64]) -> float:

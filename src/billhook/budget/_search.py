@@ -25,7 +25,6 @@ FINALISTS = (8, 5, 3, 3, 2)
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
 MOST_BINS = 100_000
-MOST_TREES = 500
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
@@ -109,6 +108,8 @@ class Search:
     clock : Clock
     n_trials : int, optional
         How many trials; then the clock does not count.
+    keeps_best : bool
+        Whether an interruption ends the search and keeps the best so far.
     progress : function, optional
         Called after each job with the search.
     """
@@ -119,6 +120,7 @@ class Search:
     clock: Clock
     n_trials: int | None = None
     share_of_last: float = 0.7
+    keeps_best: bool = False
     progress: Callable[["Search"], None] = lambda _search: None
     families: tuple[str, ...] = FAMILIES
 
@@ -183,7 +185,7 @@ class Search:
             self._compare()
         except KeyboardInterrupt:
             self.is_stopped = True
-            if not self.candidates():
+            if not self.keeps_best or not self.candidates():
                 raise
         self.stage = "learning from all rows"
 
@@ -307,13 +309,9 @@ class Search:
         return trial not in self.outcomes and trial not in found
 
     def _canonical(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Return different trials that make sense, and are not of more trees than can be grown in the time."""
+        """Return different trials that make sense, and but for a few leaves a tree fill their budget."""
         known = {replace(trial, recipe=self.bench.canonical(trial.recipe)): None for trial in trials}
-        return [
-            trial
-            for trial in known
-            if is_sensible(trial) and self.bench.n_leaves(trial) <= MOST_TREES * trial.recipe.leaves
-        ]
+        return [trial for trial in known if is_sensible(trial)]
 
     def _compare(self) -> None:
         def is_enough() -> bool:

@@ -33,7 +33,10 @@ class Learned:
         """Return the forest merged until it takes at most so many bytes."""
         passes = QUICK if self.is_quick else None
         options: dict[str, Any] = {"loss": self.loss, "l2": l2, "sample_weight": self.weight, "passes": passes}
-        return merge(forest, self.codes, self.y, size=aim, accounting=size, **options)
+        try:
+            return merge(forest, self.codes, self.y, size=aim, accounting=size, **options)
+        except ValueError as error:  # not even a single leaf fits, as of many classes
+            raise TooSmallError(str(error)) from None
 
     def refine(self, forest: Forest, l2: float) -> Forest:
         """Return the forest with better leaf values."""
@@ -62,12 +65,13 @@ def shrink(
     aim = budget
     best: Packed | None = None
     for _ in range(TRIES):
-        small = _fitting(grown, size, how, aim, rows, told)
-        told("made to fit", small)
+        steps: dict[str, Any] = {}
+        small = _fitting(grown, size, how, aim, rows, steps)
         packed = _packed(small, coding, how, rows)
         if packed.nbytes <= budget and (best is None or packed.nbytes > best.nbytes):
             best = packed
-            told("packed", packed)
+            for name, forest in {**steps, "made to fit": small, "packed": packed}.items():
+                told(name, forest)
         if packed.nbytes > budget:
             aim = int(aim * min(budget / packed.nbytes, 0.995)) - 1
         elif packed.nbytes < NEARLY_FULL * budget and size(grown) > aim and aim < 2 * budget:
@@ -85,7 +89,7 @@ def _fitting(
     how: Shrinking,
     aim: int,
     rows: Learned,
-    told: Callable[[str, Any], None],
+    steps: dict[str, Any],
 ) -> Forest:
     """Return the ensemble cut off or merged to a size."""
     first = first_trees(grown, size, int(aim * how.over))
@@ -95,7 +99,7 @@ def _fitting(
             first = first.truncate(max_leaves=max(2, first.n_leaves // 2))
         if size(first) > aim:
             raise TooSmallError(f"no model of this kind takes at most {aim:,} bytes")
-    told("grown", first)
+    steps["grown"] = first
     if how.l2 is None:
         return first
     if size(first) > aim:

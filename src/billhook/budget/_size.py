@@ -38,6 +38,8 @@ def room_for(budget: Any, target: str | None, reserve: Any, prefix: str = "") ->
         raise ValueError(
             f"say how large the model may be: {prefix}budget, as 4KB, or {prefix}target, as arduino-uno, or both"
         )
+    if reserve and target is None:
+        raise ValueError(f"{prefix}reserve keeps room in the flash of a {prefix}target: give one")
     rooms = [] if budget is None else [as_bytes(budget, f"{prefix}budget")]
     if target is not None:
         board = target_named(target)

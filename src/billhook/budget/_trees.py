@@ -30,6 +30,12 @@ def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, se
     return on_codes(forest, cuts, rows)
 
 
+def standardised(y: NDArray[Any]) -> tuple[NDArray[np.float64], float, float]:
+    """Return numbers around 0 of about 1, and what they were: XGBoost counts in 32 bits, and small gains as none."""
+    middle, width = float(np.mean(y)), float(np.std(y)) or 1.0
+    return (y - middle) / width, middle, width
+
+
 def n_rounds(recipe: Recipe, n_leaves: int) -> int:
     """Return how many boosted trees have so many leaves."""
     return max(1, -(-n_leaves // recipe.leaves))
@@ -60,8 +66,12 @@ def _boosted(
         return _histogram_boosted(recipe, rows, bins, y, weight, n_trees, seed)
     import xgboost
 
+    middle, width = 0.0, 1.0
+    if rows.classes is None:
+        y, middle, width = standardised(y)
     data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
-    return as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_trees))
+    forest = as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_trees))
+    return replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
 
 def boosting_parameters(recipe: Recipe, rows: Rows, seed: int) -> dict[str, Any]:

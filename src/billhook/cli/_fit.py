@@ -11,9 +11,26 @@ from subprocess import SubprocessError
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from billhook.budget import FitReport, OnCluster, Parts, Search, choose_encoding, connect, find_on_cluster, room_for
+from billhook.budget import (
+    FitReport,
+    Found,
+    Given,
+    OnCluster,
+    Ordered,
+    Parts,
+    Rows,
+    Search,
+    choose_encoding,
+    connect,
+    find,
+    find_on_cluster,
+    has_orders,
+    room_for,
+    rows_of,
+)
 from billhook.codegen import MissingToolError, emit, flash_with_reader, measure, target_named
 from billhook.datasets import Table, encode, features_of, read_features, read_table
 from billhook.forest import load
@@ -80,11 +97,21 @@ def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
     table = _demo_table() if given.demo else read_table(given.table, given.label, task=given.task)
     _tell(table.notes)
     X, encoding = encode(table, given.nominal or choose_encoding(table, _room(given), given.seed))
-    table = replace(table, columns=())  # their numbers are in X
-    model = _fit(given, table, X, client)
-    notes = (*table.notes, *_notes_on(encoding), *model.report_.notes)
-    report = replace(model.report_, title=str(table.path), notes=notes, seed=given.seed)
-    return _Fitted(model.packed_.with_encoding(encoding), report, X, len(table.notes))
+    is_ordered = has_orders(table) and all(column.kind != "one_hot" for column in encoding.columns)
+    rows = replace(rows_of(table, X), recode=Ordered(table) if is_ordered else None)
+    if given.class_weight is not None:
+        if rows.classes is None:
+            raise ValueError("--class-weight is for classes, and the labels are numbers")
+        from sklearn.utils import compute_sample_weight
+
+        rows = replace(rows, weight=compute_sample_weight(given.class_weight, rows.y))
+    if rows.classes is not None and rows.classes.size < 2:
+        raise ValueError(f"{table.path} has one class only, {rows.classes[0]!r}: there is nothing to tell apart")
+    title, notes = str(table.path), (*table.notes, *_notes_on(encoding, given))
+    n_told = len(table.notes)
+    del table  # its numbers are in X
+    found = _find(given, rows, client, title=title, notes=notes)
+    return _Fitted(found.packed.with_encoding(encoding), found.report, X, n_told)
 
 
 def _fit_parts(given: argparse.Namespace, client: Any) -> _Fitted:
@@ -104,13 +131,9 @@ def _fit_parts(given: argparse.Namespace, client: Any) -> _Fitted:
             parts,
             _room(given),
             is_classes=first.task == "classification",
-            scoring=given.scoring,
-            time_limit=given.time_limit,
-            trials=given.trials,
-            seed=given.seed,
-            target=None if given.target is None else target_named(given.target),
             title=given.table,
             progress=progress,
+            **_options(given),
         )
     rows = read_features(files[0], given.label)
     return _Fitted(found.packed, found.report, features_of(rows, found.packed)[:1_000], 0)
@@ -133,22 +156,36 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("give a table to learn from, as in `billhook fit TABLE --label COLUMN`; or --demo")
     elif given.label is None:
         raise ValueError("--label says which column of the table to predict; -1 is the last one")
-    if given.reserve is not None and given.target is None:
-        raise ValueError("--reserve keeps room in the flash of a --target: give one")
-    if given.out is None:
+    if not given.out:
         raise ValueError("--out names the folder to write to")
+    for option, least in (("trials", 1), ("seed", 0)):
+        if getattr(given, option) is not None and getattr(given, option) < least:
+            raise ValueError(f"--{option} must be at least {least}, not {getattr(given, option)}")
+    if not given.time_limit > 0.0:
+        raise ValueError(f"--time-limit must be above 0 seconds, not {given.time_limit:g}")
+    if given.jobs == 0:
+        raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
     if (given.backend == "dask") != (given.scheduler is not None):
         raise ValueError("--backend dask and --scheduler, the address of a Dask cluster, go together")
     if _is_folder(given) and given.backend != "dask":
         raise ValueError(f"{given.table} is a folder: its files are read by a cluster, with --backend dask")
     _room(given)
     out = Path(given.out)
+    if out.resolve() == out.resolve().parent:
+        raise ValueError(f"--out takes a folder of its own, not {given.out}")
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is a file; --out takes the name of a folder", given.out)
     if out.is_dir() and any(out.iterdir()) and not given.force:
         raise FileExistsError(errno.EEXIST, "the folder is not empty; --force replaces files in it", given.out)
     if not out.resolve().parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(out.resolve().parent))
+    for name in ("model.bhk", "report.html"):
+        if (out / name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, "this is a folder, and a file is to be written", str(out / name))
+    if (out / "c").exists() and not (out / "c" / "selftest.c").is_file():
+        raise FileExistsError(errno.EEXIST, "this was not written by billhook: move it away", str(out / "c"))
+    if not os.access(out if out.is_dir() else out.resolve().parent, os.W_OK):
+        raise PermissionError(errno.EACCES, "nothing can be written there", given.out)
 
 
 def _room(given: argparse.Namespace) -> int:
@@ -165,35 +202,53 @@ def _demo_table() -> Table:
     return Table(Path("scikit-learn's digits"), names, columns, y, "classification")
 
 
-def _notes_on(encoding: Encoding) -> tuple[str, ...]:
+def _notes_on(encoding: Encoding, given: argparse.Namespace) -> tuple[str, ...]:
+    notes: tuple[str, ...] = ()
+    if given.model is not None:
+        notes = (f"If {given.model} has learned from these rows, it looks better on them than on others.",)
     nominal = {column.kind for column in encoding.columns if len(column.categories or ()) > 2}
     if not nominal:
-        return ()
+        return notes
     how = "a feature for each category" if "one_hot" in nominal else "one feature, the place of the category"
-    return (f"Columns of names are {how}; functions in the C header put categories into a row.",)
+    return (*notes, f"Columns of names are {how}; functions in the C header put categories into a row.")
 
 
-def _fit(given: argparse.Namespace, table: Table, X: Any, client: Any) -> Any:
-    from billhook.estimators import CompactForestClassifier, CompactForestRegressor
+def _find(given: argparse.Namespace, rows: Rows, client: Any, **more: Any) -> Found:
+    with _Progress(given) as progress:
+        return find(
+            rows,
+            _room(given),
+            given=_given(given, rows),
+            n_jobs=effective_n_jobs(given.jobs),
+            workers=None if client is None else OnCluster(client),
+            progress=progress,
+            **_options(given),
+            **more,
+        )
 
-    options: dict[str, Any] = {
-        "target": given.target,
-        "reserve": given.reserve or 0,
-        "estimator": None if given.model is None else load(given.model),
+
+def _options(given: argparse.Namespace) -> dict[str, Any]:
+    return {
         "scoring": given.scoring,
         "time_limit": given.time_limit,
         "trials": given.trials,
-        "random_state": given.seed,
-        "n_jobs": given.jobs,
-        "workers": None if client is None else OnCluster(client),
+        "seed": given.seed,
+        "target": None if given.target is None else target_named(given.target),
+        "keeps_best": True,
     }
-    with _Progress(given) as progress:
-        if table.task == "regression":
-            if given.class_weight is not None:
-                raise ValueError("--class-weight is for classes, and the labels are numbers")
-            return CompactForestRegressor(given.budget, **options).fit(X, table.y, progress=progress)
-        options["class_weight"] = given.class_weight
-        return CompactForestClassifier(given.budget, **options).fit(X, table.y, progress=progress)
+
+
+def _given(given: argparse.Namespace, rows: Rows) -> Given | None:
+    """Return the saved forest that is to be made to fit, if there is one."""
+    if given.model is None:
+        return None
+    forest = load(given.model)
+    if (forest.classes is None) != (rows.classes is None):
+        what = "numbers" if rows.classes is None else "classes"
+        raise ValueError(f"{given.model} is for {forest.task}, and the labels are {what}: see --task")
+    if forest.n_features != rows.X.shape[1]:
+        raise ValueError(f"{given.model} takes {forest.n_features} features, and the table has {rows.X.shape[1]}")
+    return Given(lambda _rows: forest, 1 if forest.value.shape[1] <= 2 else forest.value.shape[1])
 
 
 class _Progress:
@@ -231,39 +286,42 @@ class _Progress:
 
 
 def _write(given: argparse.Namespace, out: Path, fitted: _Fitted) -> None:
-    """Write all files to a new folder beside the one asked for, then put them there; other files stay."""
-    temporary = out.resolve().parent / f".billhook-{secrets.token_hex(8)}"
+    """Write all files to a new folder inside the one asked for, then put them there; other files stay."""
+    is_new = not out.exists()
+    out.mkdir(exist_ok=True)
+    temporary = out / f".billhook-{secrets.token_hex(8)}"
     try:
         temporary.mkdir()
         fitted.packed.save(temporary / "model.bhk")
         fitted.report.save(temporary / "report.html")
         emit(fitted.packed, temporary / "c", target=given.target or "generic", name=given.name, X=fitted.X)
-        for path in sorted(temporary.rglob("*")):
-            there = out / path.relative_to(temporary)
-            if path.is_dir():
-                there.mkdir(parents=True, exist_ok=True)
-            else:
-                there.parent.mkdir(parents=True, exist_ok=True)
-                path.replace(there)
+        if (out / "c").exists():
+            (out / "c").replace(temporary / "old")
+        for name in ("c", "report.html", "model.bhk"):
+            (temporary / name).replace(out / name)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        if is_new and not any(out.iterdir()):
+            out.rmdir()
 
 
 def _say(given: argparse.Namespace, fitted: _Fitted) -> None:
     packed, report = fitted.packed, fitted.report
     rows = f"{report.n_rows:,} rows, {report.n_features:,} features"
     what = f"{len(report.classes)} classes" if report.classes else "a number"
-    print(f"{'learned from':22}{report.title}: {rows}, {what}")
-    print(f"{report.scoring + ', held out':22}{_quality(report)}")
-    print(f"{'model':22}{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}")
+    print(f"{'learned from':21} {report.title}: {rows}, {what}")
+    print(f"{report.scoring + ', held out':21} {_quality(report)}")
+    print(f"{'model':21} {packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}")
     if given.target is not None:
-        print(f"{'on ' + given.target:22}{_on_board(given, fitted)}")
-    print(f"{'fits':22}{_boards(report)}")
-    print(f"{'tried':22}{report.n_trials:,} ways in {report.seconds:.0f} s")
+        print(f"{'on ' + given.target:21} {_on_board(given, fitted)}")
+    print(f"{'fits':21} {_boards(report)}")
+    print(f"{'tried':21} {report.n_trials:,} ways in {report.seconds:.0f} s")
     for note in report.notes[fitted.n_told :]:
         print(f"{'':22}{note}")
-    folder = given.out.rstrip(os.sep)
-    print(f"Wrote {folder}/model.bhk, {folder}/report.html and {folder}/c; `make -C {folder}/c test` tests the C.")
+    out = Path(given.out)
+    print(
+        f"Wrote {out / 'model.bhk'}, {out / 'report.html'} and {out / 'c'}; `make -C {out / 'c'} test` tests the C."
+    )
 
 
 def _quality(report: FitReport) -> str:

@@ -93,7 +93,8 @@ class _CompactForest(ForestEstimator):
     def refit(self, X: Any, y: Any, budget: int | str, sample_weight: ArrayLike | None = None) -> Self:
         """Learn, from these rows, the best model of the front that takes at most `budget` bytes; nothing is searched.
 
-        `packed_` and `forest_` are replaced. One search so serves every smaller budget.
+        `packed_` and `forest_` are replaced; `report_` and `front_` are still those of the search. One search so
+        serves every smaller budget.
         """
         self._forest()
         most = as_bytes(budget, "budget")
@@ -139,6 +140,7 @@ class _CompactForest(ForestEstimator):
             if not (weights > 0.0).any():
                 raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
             X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
+        weights = weights / weights.mean()  # leaves count rows
         names = getattr(self, "feature_names_in_", None)
         named = None if names is None else tuple(names)
         if isinstance(self, RegressorMixin):

@@ -76,6 +76,8 @@ def quantiles(x: Column, n: int) -> Column:
     others.
     """
     value, count = np.unique(x[np.isfinite(x)], return_counts=True)
+    if not value.size:
+        return np.zeros(1, np.float32)
     if value.size <= n + 1:
         return value[:-1] if value.size > 1 else value
     counted, share = count.astype(np.float64), np.inf
