@@ -17,7 +17,7 @@ from billhook.budget._scoring import score_of
 from billhook.budget._search import FAMILIES, FIRST_FINAL, Candidate, Clock, Search, Threads, Workers
 from billhook.budget._shrink import TooSmallError
 from billhook.budget._trees import has_xgboost
-from billhook.codegen import Target, flash_with_reader, targets
+from billhook.codegen import Target, fits_in, flash_with_reader, targets
 from billhook.packing import Packed, size_on_codes
 
 # Smaller budgets that are searched too, for the front.
@@ -265,7 +265,7 @@ def _boards(packed: Packed) -> list[Board]:
     for target in targets():
         if target.flash:
             takes = flash_with_reader(packed.nbytes, target)
-            found.append(Board(target.name, target.flash, target.ram, takes, takes <= target.flash))
+            found.append(Board(target.name, target.flash, target.ram, takes, fits_in(packed, target)))
     return found
 
 

@@ -200,7 +200,7 @@ class Search:
 
     def _explore(self) -> None:
         starts = self._starts()
-        quickest = starts[: len(self.budgets)]
+        quickest = self._canonical(starts[: len(self.budgets)])
         if self.clock.limit is not None:
             self._run(quickest, 0, is_quick=True, is_enough=lambda: False)
             # Where trials are slow, many on one split tell more than few on several.
@@ -209,7 +209,7 @@ class Search:
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(quickest)
         for first in range(len(self.budgets), len(starts), START_BATCH):
-            self._try(starts[first : first + START_BATCH], is_stopping=True)
+            self._try(self._canonical(starts[first : first + START_BATCH]), is_stopping=True)
         turn = 0
         while not self._is_enough():
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
@@ -352,7 +352,7 @@ class Search:
             for budget in self._in_order():
                 some = ways[budget] if place == 0 else likely[budget]
                 found += [Trial(budget, recipe, way) for way in some]
-        return self._canonical(found)
+        return found
 
 
 def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from billhook.codegen._form import Form
+from billhook.codegen._form import Form, form_of
 from billhook.codegen._reading import code_type
 from billhook.codegen._targets import Target
 from billhook.interop import as_forest
@@ -47,6 +47,12 @@ def least_stack(packed: Packed, form: Form) -> int:
     if form.layout == "fast" and form.inputs[0] != "float":
         return scores
     return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2)
+
+
+def fits_in(packed: Packed, target: Target) -> bool:
+    """Whether a device holds a model in the compact layout, with float inputs, in its flash and its memory."""
+    stack = least_stack(packed, form_of("compact", "float", target))
+    return flash_with_reader(packed.nbytes, target) <= target.flash and stack <= target.ram
 
 
 def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: int | None = None) -> None:

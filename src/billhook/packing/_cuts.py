@@ -9,8 +9,10 @@ from billhook.packing._coding import Coding, coding_of_thresholds
 from billhook.packing._grids import MISSING
 
 Column = NDArray[np.float32]
-# Cuts that steps are fitted to, and rows of which quantiles are taken.
-MOST_CUTS, MOST_ROWS = 8_191, 50_000
+# Rows of which quantiles are taken, and cuts that steps are fitted to.
+MOST_ROWS = 50_000
+# Of all features together, and of one of many.
+MOST_CUTS, CUTS_OF_ONE = 16_000, 63
 # A share that shrinks by no more has settled.
 MOST_ROUNDS, NEARLY = 50, 1.0 - 1e-6
 # Whole numbers from a wider range than this are hardly of one kind.
@@ -43,7 +45,8 @@ def cut(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> Cuts:
     `n_splits` is about how many splits will be packed: whether few long codes or many short ones take more.
     """
     some = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
-    thresholds = [quantiles(column, min(MOST_CUTS, (1 << bits) - 2)) for column in some.T]
+    n_cuts = min(max(MOST_CUTS // X.shape[1], CUTS_OF_ONE), (1 << bits) - 2)
+    thresholds = [quantiles(column, n_cuts) for column in some.T]
     step = _common_step(thresholds, bits)
     if step > 1:
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
