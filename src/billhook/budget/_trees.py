@@ -30,9 +30,10 @@ def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, se
     return on_codes(forest, cuts, rows)
 
 
-def standardised(y: NDArray[Any]) -> tuple[NDArray[np.float64], float, float]:
+def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
     """Return numbers around 0 of about 1, and what they were: XGBoost counts in 32 bits, and small gains as none."""
-    middle, width = float(np.mean(y)), float(np.std(y)) or 1.0
+    middle = float(np.average(y, weights=weight))
+    width = float(np.sqrt(np.average((y - middle) ** 2, weights=weight))) or 1.0
     return (y - middle) / width, middle, width
 
 
@@ -68,7 +69,7 @@ def _boosted(
 
     middle, width = 0.0, 1.0
     if rows.classes is None:
-        y, middle, width = standardised(y)
+        y, middle, width = standardised(y, weight)
     data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
     forest = as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_trees))
     return replace(forest, value=forest.value * width, base=forest.base * width + middle)

@@ -140,7 +140,8 @@ class _CompactForest(ForestEstimator):
             if not (weights > 0.0).any():
                 raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
             X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
-        weights = weights / weights.mean()  # leaves count rows
+        if (weights != np.rint(weights)).any():  # whole ones count rows, as leaves do
+            weights = weights / weights.mean()
         names = getattr(self, "feature_names_in_", None)
         named = None if names is None else tuple(names)
         if isinstance(self, RegressorMixin):
@@ -209,6 +210,8 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
     random_state : int or RandomState, optional
     n_jobs : int, optional
         How many trials at a time. It does not change what is found, but for the clock.
+
+    Weights that are whole numbers count as so many rows; of others only the ratio matters.
 
     Attributes
     ----------
