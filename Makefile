@@ -7,7 +7,7 @@ BIN := .venv/bin
 
 demo: .venv/.installed
 	@mkdir -p build
-	$(BIN)/billhook fit --demo --budget 4KB --time-limit 25 --out build/demo --force
+	$(BIN)/billhook fit --demo --budget 4KB --time-limit 40 --out build/demo --force
 	$(MAKE) --no-print-directory -C build/demo/c test
 
 test: .venv/.installed-dev lint

@@ -243,3 +243,13 @@ def test_features_that_say_nothing():
     rows = np.zeros((60, 3))
     model = bh.CompactForestClassifier(500, trials=2, random_state=0).fit(rows, np.arange(60) % 3 == 0)
     assert not model.predict(rows).any()
+
+
+def test_an_ensemble_of_the_callers_never_learns_from_rows_that_judge_it(monkeypatch):
+    monkeypatch.setattr("billhook.budget._search.TRIED_ROWS", 300)
+    monkeypatch.setattr("billhook.budget._search.COMPARED_ROWS", 300)
+    rng = np.random.default_rng(0)
+    noise, labels = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
+    forest = RandomForestClassifier(10, random_state=0)
+    model = bh.CompactForestClassifier("4KB", estimator=forest, trials=2, random_state=0).fit(noise, labels)
+    assert model.report_.score < 0.6

@@ -17,14 +17,14 @@ Codes = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Makes the caller's ensemble of the rows with some numbers: fits it, or returns what was fitted already."""
+    """Makes the caller's ensemble of those of some rows with some numbers: fits it, or returns what was fitted."""
 
-    make: Callable[[NDArray[np.int64]], Forest]
+    make: Callable[[Rows, NDArray[np.int64]], Forest]
     n_values: int
 
     def on_codes(self, recipe: Recipe, rows: Rows, parted: Split) -> tuple[Forest, Coding, Codes]:
         """Return the ensemble on codes of the recipe's bits, its trees with as many leaves, the best ones first."""
-        forest = self.make(parted.train)
+        forest = self.make(rows, parted.train)
         if forest.n_leaves > recipe.leaves:
             forest = forest.truncate(max_leaves=recipe.leaves)
         forest = best_first(forest, rows.X[parted.train], rows.labels[parted.train], rows.weight[parted.train])

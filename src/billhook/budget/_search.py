@@ -25,6 +25,8 @@ FINALISTS = (8, 5, 3, 3, 2)
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
 MOST_BINS = 100_000
+WARM_UP_ROWS, WARM_UP_LEAVES, WARM_UP_BUDGET = 300, 4, 400
+MANY_CLASSES = 50
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
@@ -202,6 +204,7 @@ class Search:
         starts = self._starts()
         quickest = self._canonical(starts[: len(self.budgets)])
         if self.clock.limit is not None:
+            self._warm_up(starts)
             self._run(quickest, 0, is_quick=True, is_enough=lambda: False)
             # Where trials are slow, many on one split tell more than few on several.
             seconds = np.mean([self.outcomes[trial][0].seconds for trial in quickest])
@@ -219,6 +222,17 @@ class Search:
             if not batch:
                 return
             self._try(batch, is_stopping=True)
+
+    def _warm_up(self, starts: list[Trial]) -> None:
+        """Have kernels compiled, as they are when they first run: else the first trials would seem slow."""
+        rows = self.whole.rows
+        n_classes = 0 if rows.classes is None else rows.classes.size
+        if self.whole.given is None and n_classes <= MANY_CLASSES:
+            few = self.whole.sample(max(WARM_UP_ROWS, 5 * n_classes))
+            first = starts[0].recipe
+            ways = dict.fromkeys(trial.shrinking for trial in starts if trial.recipe == first)
+            recipe = self.bench.canonical(replace(first, leaves=WARM_UP_LEAVES))
+            few.run(Job(recipe, 0, True, tuple(Trial(WARM_UP_BUDGET, recipe, way) for way in ways)))
 
     def _is_enough(self) -> bool:
         if self.n_trials is not None:

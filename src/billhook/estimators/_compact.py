@@ -156,16 +156,16 @@ class _CompactForest(ForestEstimator):
             return None
         if isinstance(self.estimator, Forest):
             forest = self._named(self.estimator)
-            return Given(lambda _rows: forest, _n_values(forest))
+            return Given(lambda _rows, _train: forest, _n_values(forest))
         if isinstance(self.estimator, FrozenEstimator):
             frozen = self._named(as_forest(self.estimator.estimator))
-            return Given(lambda _rows: frozen, _n_values(frozen))
+            return Given(lambda _rows, _train: frozen, _n_values(frozen))
 
-        def fitted(some: NDArray[np.int64]) -> Forest:
-            return self._named(as_forest(self._fitted(rows.X, rows.labels, rows.weight, some)))
+        def fitted(of: Rows, some: NDArray[np.int64]) -> Forest:
+            return self._named(as_forest(self._fitted(of.X, of.labels, of.weight, some)))
 
         few = np.unique(rows.y, return_index=True)[1] if rows.classes is not None else np.arange(min(50, rows.n_rows))
-        return Given(fitted, _n_values(fitted(np.union1d(few, np.arange(min(200, rows.n_rows))))))
+        return Given(fitted, _n_values(fitted(rows, np.union1d(few, np.arange(min(200, rows.n_rows))))))
 
 
 def _n_values(forest: Forest) -> int:
