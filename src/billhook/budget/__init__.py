@@ -11,7 +11,7 @@ from billhook.budget._cluster import (
 )
 from billhook.budget._encoding import Ordered, choose_encoding, has_orders, rows_of
 from billhook.budget._fit import Found, build, find, settings_of
-from billhook.budget._given import Given
+from billhook.budget._given import Given, n_values_of
 from billhook.budget._large import OnCluster, find_on_cluster
 from billhook.budget._parts import Parts
 from billhook.budget._report import FitReport
@@ -42,6 +42,7 @@ __all__ = [
     "grow_on_cluster",
     "has_orders",
     "merge_on_cluster",
+    "n_values_of",
     "refine_on_cluster",
     "room_for",
     "round_on_cluster",

@@ -96,9 +96,9 @@ def find(
     return Found(packed, front_of(search), report, search.is_stopped)
 
 
-def build(rows: Rows, trial: Trial, *, given: Given | None = None, scoring: Any = None, seed: int = 0) -> Packed:
+def build(rows: Rows, trial: Trial, *, given: Given | None = None, seed: int = 0) -> Packed:
     """Return the model of a trial, learned from all rows."""
-    bench = Bench(rows, score_of(scoring, rows), seed, given=given)
+    bench = Bench(rows, score_of(None, rows), seed, given=given)
     return bench.build(trial, bench.split(ALL))
 
 

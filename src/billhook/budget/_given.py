@@ -22,6 +22,11 @@ class Given:
     make: Callable[[Rows, NDArray[np.int64]], Forest]
     n_values: int
 
+    @classmethod
+    def fitted(cls, forest: Forest) -> "Given":
+        """Return an ensemble that is there, whatever the rows."""
+        return cls(lambda _rows, _train: forest, n_values_of(forest))
+
     def on_codes(self, recipe: Recipe, rows: Rows, parted: Split) -> tuple[Forest, Coding, Codes]:
         """Return the ensemble on codes of the recipe's bits, its trees with as many leaves, the best ones first."""
         forest = self.make(rows, parted.train)
@@ -32,6 +37,11 @@ class Given:
             forest = replace(forest, missing_left=np.zeros(forest.n_nodes, np.bool_))
         coding = coding_of(forest, recipe.bits, rows.X[parted.train])
         return with_all_codes(forest, coding, rows)
+
+
+def n_values_of(forest: Forest) -> int:
+    """Return how many numbers a leaf has when it is packed."""
+    return 1 if forest.value.shape[1] <= 2 else forest.value.shape[1]
 
 
 def with_all_codes(forest: Forest, coding: Coding, rows: Rows) -> tuple[Forest, Coding, Codes]:

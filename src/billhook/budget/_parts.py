@@ -139,7 +139,7 @@ def _mapped(function: Callable[[Rows], Rows], recipe: Recipe, client: "Client") 
     return delayed(function, pure=False)(recipe(client))
 
 
-def _from_file(read: Any, path: str, client: "Client") -> Any:  # noqa: ARG001
+def _from_file(read: Any, path: str, client: "Client") -> Any:  # noqa: ARG001 - as a Recipe
     from dask.delayed import delayed
 
     return delayed(_read, pure=False)(read, path)
@@ -153,7 +153,7 @@ def _from_memory(rows: Rows, name: str, client: "Client") -> Any:
     return delayed(_checked, pure=False)(*sent, name)
 
 
-def _from_partition(X: Any, y: Any, weight: Any, name: str, client: "Client") -> Any:  # noqa: ARG001
+def _from_partition(X: Any, y: Any, weight: Any, name: str, client: "Client") -> Any:  # noqa: ARG001 - as a Recipe
     from dask.delayed import delayed
 
     return delayed(_checked, pure=False)(X, y, weight, name)

@@ -323,7 +323,7 @@ class Search:
         return trial not in self.outcomes and trial not in found
 
     def _canonical(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Return different trials that make sense, and but for a few leaves a tree fill their budget."""
+        """Return different trials that make sense, with the bits and bins that they come to."""
         known = {replace(trial, recipe=self.bench.canonical(trial.recipe)): None for trial in trials}
         return [trial for trial in known if is_sensible(trial)]
 

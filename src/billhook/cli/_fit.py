@@ -248,7 +248,7 @@ def _given(given: argparse.Namespace, rows: Rows) -> Given | None:
         raise ValueError(f"{given.model} is for {forest.task}, and the labels are {what}: see --task")
     if forest.n_features != rows.X.shape[1]:
         raise ValueError(f"{given.model} takes {forest.n_features} features, and the table has {rows.X.shape[1]}")
-    return Given(lambda _rows, _train: forest, 1 if forest.value.shape[1] <= 2 else forest.value.shape[1])
+    return Given.fitted(forest)
 
 
 class _Progress:

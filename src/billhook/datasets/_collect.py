@@ -221,7 +221,7 @@ class _Cells:
 
 
 class _Nothing:
-    def add(self, cells: Sequence[str]) -> bool:  # noqa: ARG002
+    def add(self, cells: Sequence[str]) -> bool:  # noqa: ARG002 - as of the others
         return True
 
     def finished(self) -> Unread:

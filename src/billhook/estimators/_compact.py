@@ -9,10 +9,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from billhook.budget import Given, Rows, as_bytes, build, find, room_for, settings_of
+from billhook.budget import Given, Rows, as_bytes, build, find, n_values_of, room_for, settings_of
 from billhook.codegen import target_named
 from billhook.estimators._forest_estimator import ForestEstimator
-from billhook.forest import Forest, as_int
+from billhook.forest import Forest, at_least_one
 from billhook.interop import as_forest
 from billhook.packing import Packed
 
@@ -74,7 +74,7 @@ class _CompactForest(ForestEstimator):
             given=self._given(rows),
             scoring=self.scoring,
             time_limit=self._time_limit(),
-            trials=None if self.trials is None else _at_least_one(self.trials, "trials"),
+            trials=None if self.trials is None else at_least_one(self.trials, "trials"),
             seed=seed,
             workers=self.workers,
             n_jobs=effective_n_jobs(self.n_jobs),
@@ -156,28 +156,16 @@ class _CompactForest(ForestEstimator):
             return None
         if isinstance(self.estimator, Forest):
             forest = self._named(self.estimator)
-            return Given(lambda _rows, _train: forest, _n_values(forest))
+            return Given.fitted(forest)
         if isinstance(self.estimator, FrozenEstimator):
             frozen = self._named(as_forest(self.estimator.estimator))
-            return Given(lambda _rows, _train: frozen, _n_values(frozen))
+            return Given.fitted(frozen)
 
         def fitted(of: Rows, some: NDArray[np.int64]) -> Forest:
             return self._named(as_forest(self._fitted(of.X, of.labels, of.weight, some)))
 
         few = np.unique(rows.y, return_index=True)[1] if rows.classes is not None else np.arange(min(50, rows.n_rows))
-        return Given(fitted, _n_values(fitted(rows, np.union1d(few, np.arange(min(200, rows.n_rows))))))
-
-
-def _n_values(forest: Forest) -> int:
-    """Return how many numbers a leaf has when it is packed."""
-    return 1 if forest.value.shape[1] <= 2 else forest.value.shape[1]
-
-
-def _at_least_one(given: Any, name: str) -> int:
-    number = as_int(given, name)
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1, not {number}")
-    return number
+        return Given(fitted, n_values_of(fitted(rows, np.union1d(few, np.arange(min(200, rows.n_rows))))))
 
 
 class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[misc]  # scikit-learn has no types

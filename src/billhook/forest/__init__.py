@@ -8,7 +8,7 @@ from billhook.forest._look_up import look_up
 from billhook.forest._replacing import replacing
 from billhook.forest._rows import as_rows, round_down
 from billhook.forest._save import labels_to_json
-from billhook.forest._truncate import as_int, constant_trees, cut_back, drop, without_constants
+from billhook.forest._truncate import as_int, at_least_one, constant_trees, cut_back, drop, without_constants
 
 __all__ = [
     "Contents",
@@ -18,6 +18,7 @@ __all__ = [
     "as_rows",
     "as_targets",
     "as_weights",
+    "at_least_one",
     "constant_trees",
     "cut_back",
     "drop",

@@ -137,3 +137,11 @@ def as_int(given: Any, name: str) -> int:
         return index(given)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, not {given!r}") from None
+
+
+def at_least_one(given: Any, name: str) -> int:
+    """Return a whole number above 0, or say that it is none."""
+    number = as_int(given, name)
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1, not {number}")
+    return number

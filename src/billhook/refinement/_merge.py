@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_int, as_weights, constant_trees, cut_back, without_constants
+from billhook.forest import Forest, as_weights, at_least_one, constant_trees, cut_back, without_constants
 from billhook.interop import as_forest
 from billhook.refinement._descent import BlockDescent, Descent
 from billhook.refinement._given import checked_targets
@@ -186,6 +186,7 @@ class _RowsHere:
         target = problem.targets(self.y, loss)
         return Descent(problem, self.leaf, target, self.weight, loss, width, l2, anchor)
 
+    # Rows that are here need not know the forest.
     def follow(self, problem: Problem, number: NDArray[np.int64], stays: NDArray[np.bool_], to: Forest) -> None:  # noqa: ARG002
         self.leaf = renumbered(self.leaf, problem.first, number, stays)
 
@@ -277,14 +278,7 @@ def _budget(
     if (max_leaves is None) == (size is None):
         raise ValueError("merge needs either max_leaves or size")
     if max_leaves is not None:
-        return _at_least_one(max_leaves, "max_leaves"), lambda forest: forest.n_leaves
+        return at_least_one(max_leaves, "max_leaves"), lambda forest: forest.n_leaves
     if callable(accounting):
-        return _at_least_one(size, "size"), accounting
-    return _at_least_one(size, "size"), lambda forest: forest.size(accounting)
-
-
-def _at_least_one(given: Any, name: str) -> int:
-    number = as_int(given, name)
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1, not {number}")
-    return number
+        return at_least_one(size, "size"), accounting
+    return at_least_one(size, "size"), lambda forest: forest.size(accounting)
