@@ -41,7 +41,7 @@ def made_up_settings(random):
         "leaf_bits": 4,
         "codebook": 128,
         "by_class": True,
-        "with_rows": True,
+        "rounding": "scores",
     }
 
 

@@ -488,7 +488,9 @@ def test_a_worker_that_dies_during_a_search_does_not_change_what_is_found(mortal
 
 
 @pytest.mark.parametrize(
-    "way", [Shrinking(1.0, None), Shrinking(1.0, 3.0), Shrinking(2.0, 1.0), Shrinking(2.0, 1.0, 4, 16, True)], ids=str
+    "way",
+    [Shrinking(1.0, None), Shrinking(1.0, 3.0), Shrinking(2.0, 1.0), Shrinking(2.0, 1.0, 4, 16, True, "labels")],
+    ids=str,
 )
 def test_a_model_of_rows_on_the_cluster_is_that_of_rows_here(client, way):
     X, y = DIGITS if way.codebook else CANCER

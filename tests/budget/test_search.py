@@ -33,7 +33,7 @@ def bench_of(load, step=1):
     [
         Shrinking(),
         Shrinking(2.0, 1.0),
-        Shrinking(1.0, 10.0, 3, with_rows=False),
+        Shrinking(1.0, 10.0, 3, rounding="alone"),
         Shrinking(1.5, 3.0, 4, 16, True),
         Shrinking(3.0, 1.0, 2, 8),
     ],
@@ -67,7 +67,7 @@ def test_of_a_random_forest_the_trees_that_do_best_together_come_first():
 
 
 def test_neighbours_differ_little_and_make_sense():
-    trial = Trial(4096, Recipe("boosted", 16, 0.3, 7, 64), Shrinking(1.5, 1.0, 4, 64, True))
+    trial = Trial(4096, Recipe("boosted", 16, 0.3, 7, 64), Shrinking(1.5, 1.0, 4, 64, True, "labels"))
     near = neighbours(trial)
     assert len(set(near)) == len(near) > 10
     assert all(is_sensible(other) for other in near)

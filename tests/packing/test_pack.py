@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.metrics import log_loss
 
 import billhook as bh
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
@@ -259,17 +260,66 @@ def test_two_classes_and_every_loss(loss):
 def test_numbers_and_counts_are_rounded_with_rows():
     for name in ("random forest", "histogram boosting, poisson"):
         forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
-        errors = [
-            np.mean((bh.pack(forest, leaf_bits=4, threshold_bits="exact", **rows).predict(X_n) - y_n) ** 2)
-            for rows in ({}, {"X": X_n, "y": y_n})
-        ]
-        assert errors[1] < errors[0]
+        alone, to_labels, to_scores = (
+            bh.pack(forest, leaf_bits=4, threshold_bits="exact", **rows).predict(X_n)
+            for rows in ({}, {"X": X_n, "y": y_n}, {"X": X_n})
+        )
+        assert np.mean((to_labels - y_n) ** 2) < np.mean((alone - y_n) ** 2)
+        whole = forest.predict(X_n)
+        assert np.mean((to_scores - whole) ** 2) < np.mean((alone - whole) ** 2)
+
+
+def boosted_on_noise(n_classes):
+    random = np.random.default_rng(n_classes)
+    X = random.normal(size=(1_500, 5)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 1.5 * random.normal(size=len(X)), [-1.0, 0.0, 1.0][: n_classes - 1])
+    model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=12, learning_rate=0.08, random_state=0)
+    return bh.as_forest(model.fit(X[:900], y[:900])), X, y
+
+
+@pytest.mark.parametrize("scales", ["one", "class"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("bits", [2, 3, 4])
+def test_rows_without_labels_keep_scores_where_they_were(bits, n_classes, scales):
+    forest, X, _ = boosted_on_noise(n_classes)
+    exact = {"threshold_bits": "exact", "leaf_bits": bits, "scales": scales}
+    alone, kept = (bh.pack(forest, **exact, **rows) for rows in ({}, {"X": X[:900]}))
+    # On rows that it was not rounded with.
+    errors = [np.mean((p.predict_proba(X[900:]) - forest.predict_proba(X[900:])) ** 2) for p in (alone, kept)]
+    assert errors[1] < errors[0] / 3
+
+
+def test_rows_without_labels_do_not_teach_noise():
+    forest, X, y = boosted_on_noise(2)
+    rows = {"threshold_bits": "exact", "leaf_bits": 3, "X": X[:900]}
+    to_scores, to_labels = bh.pack(forest, **rows), bh.pack(forest, **rows, y=y[:900])
+
+    def losses(model):
+        return [log_loss(y[some], model.predict_proba(X[some])) for some in (slice(0, 900), slice(900, None))]
+
+    # The fit to the labels is better on the rows they are of, and worse on others.
+    assert losses(to_labels)[0] < losses(to_scores)[0]
+    assert losses(to_labels)[1] > losses(to_scores)[1]
+    assert losses(to_scores)[1] < losses(forest)[1] + 0.02
+
+
+def test_weights_count_without_labels():
+    forest, X, _ = boosted_on_noise(2)
+    is_left = X[:, 0] < 0.0
+
+    def error(weight, some):
+        packed = bh.pack(forest, threshold_bits="exact", leaf_bits=2, X=X, sample_weight=weight)
+        return np.mean((packed.predict_proba(X[some]) - forest.predict_proba(X[some])) ** 2)
+
+    assert error(np.where(is_left, 1.0, 1e-3), is_left) < error(np.where(is_left, 1e-3, 1.0), is_left)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"y": y3}, "needs X, not y alone"),
+        ({"X": X3, "loss": "mse"}, "loss says how leaves are rounded with labels: give X and y too"),
+        ({"sample_weight": np.ones(150)}, "sample_weight says how leaves are rounded with rows: give X too"),
         ({"X": X3[:9], "y": y3}, "X has 9 rows and y 150 labels"),
         ({"X": X3, "y": y3 + 7}, "labels that the forest does not know"),
         ({"X": X3, "y": y3, "loss": "huber"}, "loss must be one of mse, cross_entropy, squared_hinge"),

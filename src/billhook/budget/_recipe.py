@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Family = Literal["boosted", "random_forest", "extra_trees", "given"]
+Rounding = Literal["scores", "labels", "alone"]
+ROUNDINGS: tuple[Rounding, ...] = ("scores", "labels", "alone")
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class Shrinking:
         How many different leaves there are.
     by_class : bool
         Whether each class has a scale of its own.
-    with_rows : bool
-        Whether leaves are rounded inside a descent, or each alone.
+    rounding : {"scores", "labels", "alone"}
+        Whether leaves are rounded so that later trees make up for what is lost of the scores, or of the fit to
+        labels, or each alone.
     """
 
     over: float = 1.0
@@ -57,7 +60,7 @@ class Shrinking:
     leaf_bits: int = 4
     codebook: int | None = None
     by_class: bool = False
-    with_rows: bool = True
+    rounding: Rounding = "scores"
 
     @property
     def packing(self) -> dict[str, Any]:
@@ -109,7 +112,7 @@ def neighbours(trial: Trial) -> list[Trial]:
     ways = [replace(how, over=over) for over in _beside(how.over, OVERS)]
     ways += [replace(how, l2=l2) for l2 in _beside(how.l2, PULLS)]
     ways += [replace(how, leaf_bits=n) for n in (how.leaf_bits - 1, how.leaf_bits + 1) if _is_in(n, LEAF_BITS)]
-    ways.append(replace(how, with_rows=not how.with_rows))
+    ways += [replace(how, rounding=rounding) for rounding in ROUNDINGS if rounding != how.rounding]
     if how.codebook is not None:
         ways += [replace(how, codebook=n) for n in _halved_and_doubled(how.codebook, CODEBOOKS)]
         ways.append(replace(how, by_class=not how.by_class))
@@ -118,9 +121,9 @@ def neighbours(trial: Trial) -> list[Trial]:
 
 
 def is_sensible(trial: Trial) -> bool:
-    """Whether the choices go together: merging refines, and a codebook needs rows."""
+    """Whether the choices go together: merging refines, and a codebook needs labels."""
     how = trial.shrinking
-    return not (how.over > 1.0 and how.l2 is None) and not (how.codebook is not None and not how.with_rows)
+    return not (how.over > 1.0 and how.l2 is None) and not (how.codebook is not None and how.rounding != "labels")
 
 
 def _is_in(number: float, ends: tuple[float, float]) -> bool:

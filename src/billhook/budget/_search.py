@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Protocol
 
@@ -69,12 +69,15 @@ class Clock:
     """How much of the time is gone; without a limit, none ever."""
 
     limit: float | None
-    start: float = field(default_factory=time.perf_counter)
+    now: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        self.start = self.now()
 
     @property
     def seconds(self) -> float:
         """Since the start."""
-        return time.perf_counter() - self.start
+        return self.now() - self.start
 
     def is_past(self, share: float) -> bool:
         """Whether this share of the time is gone."""
@@ -390,11 +393,16 @@ def ways_for(bench: Bench, budget: int) -> list[Shrinking]:
     """Return ways to make an ensemble fit, far apart from each other; the quickest first, the least likely last."""
     n_values = bench.n_values
     if n_values == 1:
-        return [Shrinking(), Shrinking(2.0, 1.0), Shrinking(1.0, 10.0)]
+        return [
+            Shrinking(leaf_bits=3),
+            Shrinking(2.0, 1.0, rounding="labels"),
+            Shrinking(1.0, 10.0, rounding="labels"),
+            Shrinking(2.0, 1.0, 3),
+        ]
     # A codebook may take a fifth of the bytes.
     most = max(8.0, 0.2 * budget / (n_values * 0.5))
     book = int(min(256, 2 ** np.floor(np.log2(most))))
     bits = 3 if n_values <= 10 else 2
-    shared = [Shrinking(over, 1.0, 4, book, True) for over in (1.0, 2.0)]
-    each = [Shrinking(1.0, None, bits + 1), Shrinking(2.0, 1.0, bits)]
+    shared = [Shrinking(over, 1.0, 4, book, True, "labels") for over in (1.0, 2.0)]
+    each = [Shrinking(1.0, None, bits + 1), Shrinking(2.0, 1.0, bits, rounding="labels")]
     return [each[0], *shared, each[1]] if n_values > 3 else [each[0], each[1], *shared]

@@ -109,8 +109,10 @@ def _fitting(
 
 def _packed(small: Forest, coding: Coding, how: Shrinking, rows: Learned) -> Packed:
     learned: dict[str, Any] = {}
-    if how.with_rows:
-        learned = {"codes": rows.codes, "y": rows.y, "sample_weight": rows.weight, "loss": rows.loss}
+    if how.rounding != "alone":
+        learned = {"codes": rows.codes, "sample_weight": rows.weight}
+    if how.rounding == "labels":
+        learned |= {"y": rows.y, "loss": rows.loss}
     options = {"missing_values": rows.missing_values, "is_quick": rows.is_quick, **how.packing}
     return pack_on_codes(small, coding, **options, **learned)
 

@@ -13,6 +13,11 @@ FAMILIES = {
     "extra_trees": "extra trees",
     "given": "the given ensemble",
 }
+ROUNDINGS = {
+    "scores": "rounded so that scores stay",
+    "labels": "rounded with the labels",
+    "alone": "rounded one by one",
+}
 # An empty phrase is left out: what is not done need not be said.
 PHRASES: dict[str, Callable[[Any], str]] = {
     "family": lambda name: FAMILIES.get(name, str(name)),
@@ -26,7 +31,7 @@ PHRASES: dict[str, Callable[[Any], str]] = {
     "leaf_bits": lambda n: f"{n}-bit leaf values",
     "codebook": lambda n: "" if n is None else f"{n} different leaves",
     "by_class": lambda by_class: "a scale for each class" if by_class else "",
-    "with_rows": lambda with_rows: "rounded with the rows" if with_rows else "rounded one by one",
+    "rounding": lambda name: ROUNDINGS.get(name, str(name)),
 }
 
 

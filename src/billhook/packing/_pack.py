@@ -13,6 +13,7 @@ from billhook.packing._leaves import LARGEST_SUM, Rounded, find_units, largest_b
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._plain import centred, plain_sum, without_idle_splits
 from billhook.packing._rounding import round_with_rows, with_whole_base
+from billhook.packing._scores import round_to_scores
 from billhook.refinement import LOSSES, Loss, kernel_targets
 
 
@@ -46,11 +47,13 @@ def pack(
         Whether all numbers of leaves are worth the same, or those of each class have a scale of their own: a byte a
         class. With one number a row, as for two classes, there is no difference.
     X, y : rows and their labels or targets, optional
-        With X, the steps that thresholds are rounded to are chosen so that few of these rows go another way. With y
-        too, and where rounding loses something, leaves are rounded one tree after the other so that later trees make
-        up for what earlier ones lost: worth points of accuracy at 2 to 4 bits.
+        With X, the steps that thresholds are rounded to are chosen so that few of these rows go another way; and
+        leaves are rounded one tree after the other, so that later trees make up for what earlier ones lost of the
+        scores of these rows. That is worth points of accuracy at 2 to 5 bits, and needs no labels. With y too, later
+        trees make up for what is lost of the fit to y: better still where it is a few bits or a codebook, but it
+        learns from these rows anew, and from noise in them too.
     loss : {"cross_entropy", "mse", "squared_hinge"}, optional
-        What is minimised in that; by default what the link suggests, cross-entropy or squares.
+        What is minimised with y; by default what the link suggests, cross-entropy or squares.
     sample_weight : array, optional
     missing_values : bool
         Whether rows may have missing values (NaN). If not, a split needs no bit for where they go, and a device
@@ -78,7 +81,7 @@ def pack(
     if not missing_values:
         plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
     coding = coding_of(plain, options.threshold_bits, learned_from.X)
-    if learned_from.X is not None and learned_from.target is not None:
+    if learned_from.X is not None:
         codes = codes_of(learned_from.X, coding.used, coding.grids, missing_values=missing_values)
         learned_from = learned_from._replace(X=codes)
     return _packed(forest, with_codes(plain, coding), coding, options, learned_from)
@@ -185,7 +188,7 @@ class Options(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows to choose thresholds by and, if they have targets, to round leaves with: then they become codes."""
+    """Rows to choose thresholds by and, when they have become codes, to round leaves with."""
 
     X: NDArray[np.float32] | None
     target: NDArray[Any] | None
@@ -221,8 +224,10 @@ def _options(
 def _rows(forest: Forest, X: Any, y: Any, loss: str | None, sample_weight: Any, missing_values: bool) -> Rows:
     if y is not None and X is None:
         raise ValueError("to round leaves with rows, pack needs X, not y alone")
-    if y is None and (loss is not None or sample_weight is not None):
-        raise ValueError("loss and sample_weight say how leaves are rounded with rows: give X and y too")
+    if y is None and loss is not None:
+        raise ValueError("loss says how leaves are rounded with labels: give X and y too")
+    if X is None and sample_weight is not None:
+        raise ValueError("sample_weight says how leaves are rounded with rows: give X too")
     rows = None if X is None else as_rows(X, forest)
     if rows is not None and len(rows) == 0:
         raise ValueError("X has no rows")
@@ -231,7 +236,7 @@ def _rows(forest: Forest, X: Any, y: Any, loss: str | None, sample_weight: Any, 
     target = None if y is None else as_targets(y, forest)
     if rows is not None and target is not None and len(rows) != target.size:
         raise ValueError(f"X has {len(rows):,} rows and y {target.size:,} labels")
-    n_rows = 0 if target is None else target.size
+    n_rows = 0 if rows is None else len(rows)
     weight = np.ones(n_rows) if sample_weight is None else as_weights(sample_weight, n_rows)
     return Rows(rows, target, weight, _loss(loss, forest))
 
@@ -240,11 +245,13 @@ def _rounded(forest: Forest, coded: Forest, options: Options, rows: Rows) -> Rou
     """Return the values of the leaves as whole numbers."""
     bits, codebook, by_class = options.leaf_bits, options.codebook, options.by_class
     units = find_units(largest_by_column(coded), bits, coded.n_trees, by_class=by_class)
-    if rows.X is None or rows.target is None:
-        if codebook is None:
-            return round_values(coded, bits, units)
-        return round_to_codebook(coded, bits, codebook, by_class=by_class)
     is_classes = forest.classes is not None
+    if rows.X is None or rows.target is None:
+        if codebook is not None:
+            return round_to_codebook(coded, bits, codebook, by_class=by_class)
+        if rows.X is None:
+            return round_values(coded, bits, units)
+        return round_to_scores(coded, rows.X, rows.weight, bits, units, is_base_whole=is_classes)
     expected = kernel_targets(rows.target, rows.loss, is_classes=is_classes, n_columns=coded.base.size)
     given = (coded, rows.X, expected, rows.weight, rows.loss, bits)
     if codebook is None:

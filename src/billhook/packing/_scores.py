@@ -1,0 +1,121 @@
+"""Leaf values rounded so that the scores of rows stay what they were: no labels are needed."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.packing._leaves import Rounded, Units, limits, round_values
+from billhook.packing._rounding import PASSES, best_of_scales, with_whole_base
+from billhook.refinement import LOSSES, Descent, Problem, find_leaves
+
+Vector = NDArray[np.float64]
+# The share of the scores' variance that rounding each value alone may add: then leaves that were alike stay alike.
+LITTLE_NOISE = 1e-4
+# What a row that is certain still counts, of the mean of all.
+LEAST_SHARE = 0.02
+
+
+def round_to_scores(
+    coded: Forest, codes: NDArray[np.float32], weight: Vector, bits: int, units: Units, *, is_base_whole: bool
+) -> Rounded:
+    """Return leaf values as whole numbers, rounded so that later trees make up for what earlier ones lost of scores.
+
+    Rounding with labels goes on where growing stopped, and on noisy rows learns the noise; this learns nothing. A row
+    counts by how much its prediction depends on its score.
+    """
+    low, high = limits(bits)
+    problem = Problem(coded)
+    leaf = find_leaves(problem, [(codes, len(codes))], by_row=False, n_jobs=None)
+    score = problem.scores(leaf, slice(None))
+    share = weight[:, None] * _slope(coded, score)
+    share += LEAST_SHARE * share.mean(axis=0)
+    columns = [_column(coded, leaf, number, score, share) for number in _columns_with_trees(coded)]
+    alone = round_values(coded, bits, units)
+    value_alone = alone.value * units.of_leaves(coded)
+    error_alone = sum(column.descent(value_alone, coded.base).objective() for column in columns)
+    if error_alone <= LITTLE_NOISE * sum(column.variance for column in columns):
+        return alone
+
+    def attempt(units: Units) -> tuple[float, Rounded]:
+        base = with_whole_base(coded, units).base if is_base_whole else coded.base
+        value = problem.value.copy()
+        error = 0.0
+        for column in columns:
+            descent = column.descent(value, base)
+            rounded = descent.round_to(units.of_column[[column.number]], low, high, PASSES)
+            value[column.is_of_leaf, column.place] = rounded[:, 0]
+            error += descent.objective()
+        return error, Rounded(np.rint(value / units.of_leaves(coded)).astype(np.int64), units)
+
+    lowest, best = best_of_scales(units, attempt)
+    return best if lowest < error_alone else alone
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the scores, and the trees that add to it."""
+
+    number: int
+    forest: Forest
+    leaf: NDArray[Any]
+    is_of_leaf: NDArray[np.bool_]  # whether a leaf, of all, is one of these trees
+    place: int  # among the numbers of a leaf
+    score: Vector
+    weight: Vector
+
+    @property
+    def variance(self) -> float:
+        """The variance of the scores."""
+        mean = np.average(self.score, weights=self.weight)
+        return float(np.average((self.score - mean) ** 2, weights=self.weight))
+
+    def descent(self, value: Vector, base: Vector) -> Descent:
+        """Return the descent to the scores from these values of all leaves, with this base."""
+        problem = Problem(replace(self.forest, base=base[[self.number]]))
+        anchor = problem.value.copy()
+        pull = float(self.weight.mean())
+        found = Descent(problem, self.leaf, self.score, self.weight, LOSSES["mse"], 1.0, pull, anchor)
+        found.start_from(value[self.is_of_leaf, self.place, None])
+        return found
+
+
+def _columns_with_trees(coded: Forest) -> NDArray[np.int64]:
+    """Return the columns that a tree adds to: those of single leaves were left out."""
+    return np.unique(coded.tree_column[:, None] + np.arange(coded.value.shape[1]))
+
+
+def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, share: Vector) -> Column:
+    begins = coded.tree_column
+    trees = np.flatnonzero((begins <= number) & (number < begins + coded.value.shape[1]))
+    place = int(number - begins[trees[0]])
+    own = coded.select(trees)
+    some = replace(
+        own,
+        value=own.value[:, [place]],
+        base=coded.base[[number]],
+        tree_column=np.zeros(trees.size, np.int32),
+        classes=None,
+        task="regression",
+        link="identity",
+        ties="first",
+    )
+    n_leaves = (np.diff(coded.offset) + 1) // 2
+    is_of_leaf = np.repeat(np.isin(np.arange(coded.n_trees), trees), n_leaves)
+    return Column(number, some, leaf[trees], is_of_leaf, place, score[:, number].copy(), share[:, number].copy())
+
+
+def _slope(coded: Forest, score: Vector) -> Vector:
+    """Return by how much the predictions change with the scores, or the loss does for numbers."""
+    if coded.link == "identity":
+        return np.ones_like(score)
+    if coded.link == "exp":
+        return np.exp(np.clip(score, -30.0, 30.0))
+    if score.shape[1] == 1:
+        probability = 1.0 / (1.0 + np.exp(-np.clip(score, -30.0, 30.0)))
+    else:
+        probability = np.exp(score - score.max(axis=1, keepdims=True))
+        probability /= probability.sum(axis=1, keepdims=True)
+    return np.asarray(probability * (1.0 - probability))
