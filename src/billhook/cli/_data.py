@@ -69,8 +69,8 @@ def run_fetch(given: argparse.Namespace) -> None:
             print(_said(name, fetch(name, timeout=given.timeout, progress=partial(bar, note=name))), flush=True)
         except KeyboardInterrupt:
             _end(bar)
-            done = f"interrupted; of {name} nothing was written, {number - len(failed)} before it are here"
-            print(f"billhook: {done}", file=sys.stderr)
+            here = f"{number - len(failed)} of {len(wanted)} are here"
+            print(f"billhook: interrupted; nothing of {name} was written, {here}", file=sys.stderr)
             sys.exit(130)
         except (OSError, ValueError) as error:
             _end(bar)

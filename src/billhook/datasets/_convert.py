@@ -133,8 +133,10 @@ def _numbers(column: Column) -> Column:
 
 
 def _renamed(entry: Entry, y: NDArray[Any]) -> NDArray[Any]:
+    if not {str(label) for label in y.tolist()} <= set(entry.labels):
+        return y
     labels = np.empty(len(y), object)
-    labels[:] = [entry.labels.get(str(label), label) for label in y.tolist()]
+    labels[:] = [entry.labels[str(label)] for label in y.tolist()]
     return labels
 
 
