@@ -28,3 +28,29 @@ def load_table():
         return pandas.get_dummies(table).to_numpy(np.float32), label
 
     return load
+
+
+@pytest.fixture
+def data_cache(tmp_path, monkeypatch):
+    """Return the folder of an empty user's cache of data sets; there are no others."""
+    from billhook.datasets import _download, cache_folder
+
+    for variable in ("XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+    monkeypatch.delenv("BILLHOOK_DATA", raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(_download, "PAUSE", 0.0)
+    folder = cache_folder()
+    assert tmp_path in folder.parents
+    return folder
+
+
+@pytest.fixture
+def data_server(data_cache, monkeypatch):  # noqa: ARG001 - what comes from it must not go to the real cache
+    """Return a server on this machine in the place of OpenML and UCI."""
+    from data_server import DataServer
+
+    server = DataServer()
+    monkeypatch.setenv("BILLHOOK_MIRROR", server.url)
+    yield server
+    server.close()

@@ -25,6 +25,7 @@ from billhook.pruning import (
 from billhook.refinement import RefinementReport, merge, refine, refinement_report
 
 if TYPE_CHECKING:
+    from billhook import datasets
     from billhook.estimators import (
         CompactForestClassifier,
         CompactForestRegressor,
@@ -56,6 +57,7 @@ __all__ = [
     "RefinementReport",
     "Target",
     "as_forest",
+    "datasets",
     "emit",
     "load",
     "measure",
@@ -75,7 +77,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators, and with them scikit-learn, when they are asked for."""
+    """Import the data sets, and the estimators with scikit-learn, when they are asked for."""
+    if name == "datasets":
+        return import_module("billhook.datasets")
     if name in __all__:
         return getattr(import_module("billhook.estimators"), name)
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")

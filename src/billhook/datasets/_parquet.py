@@ -38,7 +38,7 @@ def parquet(path: Path) -> Parquet:
     except ImportError:
         raise ImportError("to read Parquet files, pip install 'billhook[study]'") from None
     try:
-        file = ParquetFile(path)
+        file = ParquetFile(path, page_checksum_verification=True)
     except ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file: {error}") from None
     return Parquet(file, tuple(file.schema_arrow.names))
