@@ -1,0 +1,205 @@
+"""The results of a study in one SQLite file: a row for every run, written as it finishes."""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from billhook.study._study import Configuration, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "results.sqlite"
+FORMAT = 1
+WAIT_SECONDS = 120.0
+KEY = ("data", "fold", "base", "method", "options", "n_leaves", "n_trees")
+TABLES = f"""
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE runs (
+    data TEXT NOT NULL, fold INTEGER NOT NULL, base TEXT NOT NULL, method TEXT NOT NULL, options TEXT NOT NULL,
+    n_leaves INTEGER NOT NULL, n_trees INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'timed_out', 'skipped')), reason TEXT,
+    accuracy_train REAL, accuracy REAL, balanced_accuracy REAL, f1 REAL,
+    n_nodes INTEGER, size_paper INTEGER, size_published INTEGER, size_packed INTEGER,
+    seconds REAL NOT NULL, seed INTEGER NOT NULL,
+    PRIMARY KEY ({", ".join(KEY)})
+) STRICT, WITHOUT ROWID;
+CREATE TABLE work (
+    data TEXT NOT NULL, fold INTEGER NOT NULL, base TEXT NOT NULL, step TEXT NOT NULL, seconds REAL NOT NULL
+) STRICT;
+"""
+
+
+class ResultsError(RuntimeError):
+    """A folder of results that cannot be used, or written to."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a configuration."""
+
+    data: str
+    fold: int
+    base: str
+    method: str
+    options: str
+    n_leaves: int
+    n_trees: int
+    status: str
+    seconds: float
+    seed: int
+    reason: str | None = None
+    accuracy_train: float | None = None
+    accuracy: float | None = None
+    balanced_accuracy: float | None = None
+    f1: float | None = None
+    n_nodes: int | None = None
+    size_paper: int | None = None
+    size_published: int | None = None
+    size_packed: int | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """How long a step took that serves many runs."""
+
+    data: str
+    fold: int
+    base: str
+    step: str
+    seconds: float
+
+
+class Store:
+    """The results file of a folder. Any number of processes of a machine may write to it at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+        self._lock = threading.Lock()
+        if not self.path.exists():
+            raise ResultsError(f"{folder} holds no results of a study")
+        with self._errors():
+            self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False)
+            found = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+        if found is None or found[0] != str(FORMAT):
+            self.close()
+            raise ResultsError(
+                f"{self.path} is of format {found and found[0]}, and this version of Billhook reads format {FORMAT}: "
+                "read it with the version that wrote it"
+            )
+
+    @classmethod
+    def create(cls, folder: Path, study: Study, versions: dict[str, str]) -> "Store":
+        """Return the file of a new study; it appears whole or not at all."""
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".{FILE}.draft"
+        for name in (draft, Path(f"{draft}-journal")):
+            name.unlink(missing_ok=True)
+        with _said(draft):
+            connection = sqlite3.connect(draft)
+            try:
+                connection.executescript(TABLES)
+                about = {"format": str(FORMAT), "study": study.as_json(), "versions": json.dumps(versions)}
+                connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+                connection.commit()
+            finally:
+                connection.close()
+        draft.replace(folder / FILE)
+        store = cls(folder)
+        with store._errors():
+            # Then readers do not wait for writers, and a row is one short write.
+            store._connection.execute("PRAGMA journal_mode = WAL")
+        return store
+
+    def about(self, name: str) -> Any:
+        """Return something about the study: "study", as its text, or "versions"."""
+        with self._errors():
+            found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return found[0] if name == "study" else json.loads(found[0])
+
+    def tell(self, name: str, value: Any) -> None:
+        """Keep something else about the study."""
+        with self._errors(), self._connection:
+            self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
+
+    def known(self) -> set[tuple[Any, ...]]:
+        """Return the keys of all runs that there are."""
+        with self._errors():
+            return set(self._connection.execute(f"SELECT {', '.join(KEY)} FROM runs"))
+
+    def count(self) -> int:
+        """Return how many runs there are."""
+        with self._errors():
+            return int(self._connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+
+    def statuses(self) -> dict[str, int]:
+        """Return how many runs there are of each status."""
+        with self._errors():
+            return dict(self._connection.execute("SELECT status, COUNT(*) FROM runs GROUP BY status"))
+
+    def add(self, rows: list[Run] | list[Work]) -> None:
+        """Write runs, or steps; a run that is there already stays as it is."""
+        if not rows:
+            return
+        table = "runs" if isinstance(rows[0], Run) else "work"
+        values = [asdict(row) for row in rows]
+        names = list(values[0])
+        question_marks = ", ".join(f":{name}" for name in names)
+        with self._errors(), self._connection:
+            self._connection.executemany(
+                f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({question_marks})", values
+            )
+
+    def forget(self, statuses: tuple[str, ...]) -> None:
+        """Remove the runs of these statuses, so that they are made again."""
+        marks = ", ".join("?" * len(statuses))
+        with self._errors(), self._connection:
+            self._connection.execute(f"DELETE FROM runs WHERE status IN ({marks})", statuses)
+
+    def frame(self, table: str = "runs") -> "pd.DataFrame":
+        """Return all runs as a data frame, in an order that does not depend on who was first."""
+        import pandas as pd
+
+        with self._errors():
+            order = ", ".join(KEY) if table == "runs" else "data, fold, base, step"
+            found = pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", self._connection)
+        if table == "runs":
+            for name in ("n_leaves", "n_trees"):
+                found[name] = found[name].astype("Int64").mask(found[name] < 0)
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        with self._lock, _said(self.path):
+            yield
+
+
+@contextmanager
+def _said(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file in words."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+        if "full" in text:
+            raise ResultsError(
+                f"the disk of {path} is full. What was written before is there: make room, and run it again"
+            ) from error
+        if "not a database" in text or "malformed" in text or "no such table" in text:
+            raise ResultsError(f"{path} is damaged ({text}). Move it away to begin anew; nothing was changed") from error
+        raise ResultsError(f"{path} cannot be read or written: {text}") from error
+
+
+def skipped(configuration: Configuration, reason: str, seed: int, status: str = "skipped") -> Run:
+    """Return the row of a run that was not made, or failed."""
+    return Run(*configuration.key, status, 0.0, seed, reason)

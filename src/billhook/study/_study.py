@@ -1,0 +1,198 @@
+"""What a study is: data sets, base ensembles, and the methods that are compared on them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any, Literal
+
+Options = dict[str, Any]
+PruningData = Literal["training", "dedicated"]
+BOOSTING, SEARCH = "gradient_boosting", "budget_search"
+BASES = ("random_forest", "extra_trees", "bagging")
+SIZES = ("paper", "as_published", "packed")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set: one of the paper's or scikit-learn's by name, or a table of one's own with the column to predict."""
+
+    name: str
+    path: str | None = None
+    label: str | None = None
+    split: str | None = None
+    missing: Literal["keep", "remove"] = "keep"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: what it is called in tables, and what it does to a base ensemble.
+
+    Attributes
+    ----------
+    label : str
+    base : str, optional
+        ``"gradient_boosting"``: it grows its own ensembles, and prunes nothing. ``"budget_search"``: it looks for
+        the best model of some numbers of bytes. By default it works on each base ensemble of the study.
+    prune : str
+        ``"first"``, the first trees; or a method of `pruning_methods`.
+    options : dict
+        Of pruning, boosting or the search. A list is a choice: all of it is tried.
+    refine : dict, optional
+        Options of `refine`, for what pruning leaves.
+    merge : dict, optional
+        `share`, of the size before, to which leaves are then merged; other options of `merge`.
+    n_trees : tuple of int
+        How many trees to leave, or rounds of boosting, if not as in the study.
+    """
+
+    label: str
+    base: str | None = None
+    prune: str = "first"
+    options: tuple[tuple[str, Any], ...] = ()
+    refine: tuple[tuple[str, Any], ...] | None = None
+    merge: tuple[tuple[str, Any], ...] | None = None
+    n_trees: tuple[int, ...] | None = None
+
+    def choices(self) -> list[Options]:
+        """Return every choice of options that are lists, the first with the lists' first values."""
+        named = [(("", name), value) for name, value in self.options]
+        named += [(("refine", name), value) for name, value in self.refine or ()]
+        named += [(("merge", name), value) for name, value in self.merge or ()]
+        lists = [(key, value) for key, value in named if isinstance(value, tuple)]
+        return [
+            {".".join(part for part in key if part): value for (key, _), value in zip(lists, values, strict=True)}
+            for values in product(*(value for _, value in lists))
+        ]
+
+    def settings(self, step: str, choice: Options) -> Options:
+        """Return the options of a step, ``""``, ``"refine"`` or ``"merge"``, with a choice made of the lists."""
+        given = {"": self.options, "refine": self.refine or (), "merge": self.merge or ()}[step]
+        prefix = f"{step}." if step else ""
+        return {name: choice.get(prefix + name, value) for name, value in given}
+
+
+@dataclass(frozen=True)
+class Study:
+    """An experimental study.
+
+    Attributes
+    ----------
+    name : str
+    data : tuple of Source
+    methods : tuple of Method
+    folds, seed : int
+        Of cross-validation; all that is drawn comes from the seed.
+    bases : tuple of str
+        Base ensembles: "random_forest", "extra_trees", "bagging".
+    n_base_trees : int
+        Trees of a base ensemble.
+    max_leaves : tuple of int
+        Most leaves of a tree: every one is a base ensemble of its own.
+    n_trees : tuple of int
+        How many trees the methods leave.
+    pruning_data : {"training", "dedicated"}
+        Whether trees are chosen and refined by the rows they were grown on, or by a third of the training rows that
+        is kept for it.
+    sizes : tuple of str
+        How bytes are counted: "paper", "as_published", "packed".
+    caps : tuple of float
+        Kilobytes below which the best are listed.
+    """
+
+    name: str
+    data: tuple[Source, ...]
+    methods: tuple[Method, ...]
+    folds: int = 5
+    seed: int = 12345
+    bases: tuple[str, ...] = ("random_forest",)
+    n_base_trees: int = 256
+    max_leaves: tuple[int, ...] = (64, 128, 256, 512, 1024)
+    n_trees: tuple[int, ...] = (8, 16, 32, 64, 128)
+    pruning_data: PruningData = "training"
+    sizes: tuple[str, ...] = ("paper", "as_published")
+    caps: tuple[float, ...] = (32, 64, 128, 256)
+
+    def as_json(self) -> str:
+        """Return all of it as text: equal studies have equal texts."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    def differences(self, other: str) -> list[str]:
+        """Return what differs from the study of a text, in words."""
+        mine, theirs = json.loads(self.as_json()), json.loads(other)
+        found = []
+        for name in sorted(set(mine) | set(theirs)):
+            new, old = mine.get(name), theirs.get(name)
+            if new == old:
+                continue
+            key = {"data": "name", "methods": "label"}.get(name)
+            if key is not None and isinstance(new, list) and isinstance(old, list):
+                new, old = ([one[key] for one in some] for some in (new, old))
+                if new == old:
+                    found.append(f"{name}: the same names with other settings")
+                    continue
+            found.append(f"{name}: {_short(old)} there, {_short(new)} here")
+        return found
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """What is done at once, as it shares work: one base ensemble on one fold of one data set."""
+
+    data: str
+    fold: int
+    base: str
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One run on a unit."""
+
+    unit: Unit
+    method: Method
+    choice: str  # as JSON
+    n_leaves: int | None
+    n_trees: int | None
+
+    @property
+    def key(self) -> tuple[str, int, str, str, str, int, int]:
+        """What tells it apart from all others, as the table of results has it; -1 for what it does not have."""
+        unit = self.unit
+        leaves, trees = (-1 if number is None else number for number in (self.n_leaves, self.n_trees))
+        return unit.data, unit.fold, unit.base, self.method.label, self.choice, leaves, trees
+
+
+def units_of(study: Study, n_folds: dict[str, int]) -> list[Unit]:
+    """Return the units of a study, by the number of folds that each data set has."""
+    bases = [*study.bases] if any(method.base is None for method in study.methods) else []
+    bases += [base for base in (BOOSTING, SEARCH) if any(method.base == base for method in study.methods)]
+    return [Unit(name, fold, base) for name, n in n_folds.items() for base in bases for fold in range(n)]
+
+
+def configurations_of(study: Study, unit: Unit) -> Iterator[Configuration]:
+    """Yield the runs of a unit in the order in which they are made."""
+    methods = [method for method in study.methods if (method.base or unit.base) == unit.base]
+    if unit.base == SEARCH:
+        for method in methods:
+            for choice in method.choices():
+                yield Configuration(unit, method, as_text(choice), None, None)
+        return
+    if unit.base == BOOSTING:
+        methods = [method for method in methods if method.base == BOOSTING]
+    else:
+        methods = [method for method in methods if method.base is None]
+    for n_leaves in study.max_leaves:
+        for method in methods:
+            for choice in method.choices():
+                for n_trees in method.n_trees or study.n_trees:
+                    yield Configuration(unit, method, as_text(choice), n_leaves, n_trees)
+
+
+def as_text(choice: Options) -> str:
+    """Return a choice as the table of results has it."""
+    return json.dumps(choice, sort_keys=True)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
