@@ -25,7 +25,9 @@ from billhook.pruning import (
 from billhook.refinement import RefinementReport, merge, refine, refinement_report
 
 if TYPE_CHECKING:
-    from billhook import datasets
+    """Import the parts that not everyone needs, and with them scikit-learn, when they are asked for."""
+    if name in PARTS:
+        return import_module(f"billhook.{name}")
     from billhook.estimators import (
         CompactForestClassifier,
         CompactForestRegressor,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
+PARTS = ("analysis", "datasets", "study")
 
 __all__ = [
     "CompactForestClassifier",
@@ -56,6 +59,7 @@ __all__ = [
     "RefinedForestRegressor",
     "RefinementReport",
     "Target",
+    "analysis",
     "as_forest",
     "datasets",
     "emit",
@@ -71,15 +75,16 @@ __all__ = [
     "pruning_order",
     "refine",
     "refinement_report",
+    "study",
     "targets",
     "to_estimator",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the data sets, and the estimators with scikit-learn, when they are asked for."""
-    if name == "datasets":
-        return import_module("billhook.datasets")
+    """Import the parts that not everyone needs, and with them scikit-learn, when they are asked for."""
+    if name in PARTS:
+        return import_module(f"billhook.{name}")
     if name in __all__:
         return getattr(import_module("billhook.estimators"), name)
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")
