@@ -25,9 +25,7 @@ from billhook.pruning import (
 from billhook.refinement import RefinementReport, merge, refine, refinement_report
 
 if TYPE_CHECKING:
-    """Import the parts that not everyone needs, and with them scikit-learn, when they are asked for."""
-    if name in PARTS:
-        return import_module(f"billhook.{name}")
+    from billhook import analysis, datasets, study
     from billhook.estimators import (
         CompactForestClassifier,
         CompactForestRegressor,

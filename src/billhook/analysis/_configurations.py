@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 KB = 1024
 BOOSTING = "gradient_boosting"
+# What grows ensembles of its own: its label says all.
+OWN = (BOOSTING, "budget_search")
 SIZES = {"paper": "size_paper", "published": "size_published", "packed": "size_packed"}
 KEYS = ["data", "base", "method", "options", "n_leaves", "n_trees"]
 COLUMNS = ["data", "method", "base", "options", "n_leaves", "n_trees", "accuracy", "spread", "nbytes", "n_folds"]
@@ -91,7 +93,7 @@ def _with_numbers(runs: "DataFrame", column: str) -> "DataFrame":
 
 
 def _labels(table: "DataFrame") -> Any:
-    forests = table["base"] != BOOSTING
+    forests = ~table["base"].isin(OWN)
     if table.loc[forests, "base"].nunique() < 2:
         return table["method"]
     return table["method"].where(~forests, table["base"] + " " + table["method"])

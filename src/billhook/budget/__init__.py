@@ -1,6 +1,6 @@
 """The main job: the most accurate model that fits a number of bytes."""
 
-from billhook.budget._client import connect
+from billhook.budget._client import connect, send, settle, was_lost, workers_of
 from billhook.budget._cluster import (
     ClusterError,
     ClusterWorkers,
@@ -10,7 +10,7 @@ from billhook.budget._cluster import (
     round_on_cluster,
 )
 from billhook.budget._encoding import Ordered, choose_encoding, has_orders, rows_of
-from billhook.budget._fit import Found, build, find, settings_of
+from billhook.budget._fit import Found, build, find, search_budgets, settings_of
 from billhook.budget._given import Given, n_values_of
 from billhook.budget._large import OnCluster, find_on_cluster
 from billhook.budget._parts import Parts
@@ -47,5 +47,10 @@ __all__ = [
     "room_for",
     "round_on_cluster",
     "rows_of",
+    "search_budgets",
+    "send",
     "settings_of",
+    "settle",
+    "was_lost",
+    "workers_of",
 ]

@@ -1,6 +1,7 @@
 """From rows and a number of bytes to the best model that fits, and what there is to say about it."""
 
 import platform
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -94,6 +95,23 @@ def find(
     bench.forget()
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
     return Found(packed, front_of(search), report, search.is_stopped)
+
+
+def search_budgets(
+    rows: Rows,
+    budgets: tuple[int, ...],
+    *,
+    trials: int | None = None,
+    time_limit: float | None = None,
+    now: Callable[[], float] = time.perf_counter,
+    seed: int = 0,
+) -> Search:
+    """Return a search for the best models of several budgets that count the same, when it has been run."""
+    bench = Bench(rows, score_of(None, rows), seed)
+    share = 1.0 / len(budgets)
+    search = Search(bench, budgets, Threads(1), Clock(time_limit, now), n_trials=trials, share_of_last=share)
+    search.run()
+    return search
 
 
 def build(rows: Rows, trial: Trial, *, given: Given | None = None, seed: int = 0) -> Packed:

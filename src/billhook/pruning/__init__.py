@@ -1,9 +1,11 @@
 """Fewer trees: every published method of ensemble pruning."""
 
-from billhook.pruning._choice import PruningChoice
+from billhook.pruning._choice import Chosen, PruningChoice
+from billhook.pruning._judged import Judged, judge
 from billhook.pruning._methods import (
     PruningGain,
     PruningMethod,
+    choose,
     prune,
     pruning_choice,
     pruning_gain,
@@ -12,9 +14,13 @@ from billhook.pruning._methods import (
 )
 
 __all__ = [
+    "Chosen",
+    "Judged",
     "PruningChoice",
     "PruningGain",
     "PruningMethod",
+    "choose",
+    "judge",
     "prune",
     "pruning_choice",
     "pruning_gain",

@@ -290,10 +290,16 @@ def _choose(
         )
     wanted = forest.n_trees if n_trees is None else _tree_count(n_trees, forest)
     judged = judge(forest, X, y, sample_weight, seen, progress)
+    return choose(judged, method, wanted, random_state, options), forest
+
+
+def choose(judged: Judged, method: str, n_trees: int, random_state: Any, options: dict[str, Any]) -> Chosen:
+    """Return what a method chooses of trees that have been judged."""
+    found = _method(method)
     if "random_state" in inspect.signature(found.choose).parameters:
         options = {"random_state": random_state, **options}
-    chosen = found.choose(judged, wanted, **options)
-    return chosen if isinstance(chosen, Chosen) else Chosen(chosen), forest
+    chosen = found.choose(judged, n_trees, **options)
+    return chosen if isinstance(chosen, Chosen) else Chosen(chosen)
 
 
 def _method(name: str) -> PruningMethod:

@@ -5,20 +5,23 @@ import tomllib
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
+from inspect import Parameter
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from billhook.pruning import pruning_methods
-from billhook.refinement import REFINE_OPTIONS
+from billhook.refinement import Settings
 from billhook.study._study import BASES, BOOSTING, SEARCH, SIZES, Method, Source, Study
 
 TOP = ("name", "folds", "seed", "bases", "trees", "max_leaves", "n_trees", "pruning_data", "sizes", "caps")
 ENTRIES = ("data", "methods")
 OF_DATA = ("name", "path", "label", "split", "missing")
-OF_METHOD = ("label", "base", "prune", "options", "refine", "merge", "n_trees")
+STEPS = ("options", "refine", "merge")
+OF_METHOD = ("label", "base", "prune", *STEPS, "n_trees", "max_leaves")
 OF_MERGE = ("share", "loss", "l2")
-OF_BOOSTING = {"engine": ("histogram", "exact"), "learning_rate": None, "min_samples_leaf": None}
+OF_BOOSTING = ("engine", "learning_rate", "max_depth", "min_samples_leaf")
+ENGINES = ("xgboost", "histogram", "exact")
 OF_SEARCH = ("budget", "trials")
 Where = tuple[str | int, ...]
 
@@ -99,8 +102,9 @@ class _Reader:
         if "paper" not in given.get("sizes", SIZES):
             raise self.error(("sizes",), 'must have "paper" in it')
         if "caps" in given:
-            above = "numbers above 0, in kilobytes"
-            self.check("caps", given["caps"], lambda value: _is_list(value, lambda cap: _is_number(cap) and cap > 0), above)
+            self.check(
+                "caps", given["caps"], lambda value: _is_list(value, _is_above_0), "numbers above 0, kilobytes"
+            )
             given["caps"] = tuple(given["caps"])
         if "pruning_data" in given:
             self.one_of(("pruning_data",), given["pruning_data"], ("training", "dedicated"))
@@ -137,7 +141,7 @@ class _Reader:
         base = entry.get("base")
         if base is not None:
             self.one_of((*where, "base"), base, (BOOSTING, SEARCH))
-        for key in ("options", "refine", "merge"):
+        for key in STEPS:
             if key in entry:
                 self.check((*where, key), entry[key], lambda value: isinstance(value, dict), "a table of options")
         options = entry.get("options", {})
@@ -145,25 +149,40 @@ class _Reader:
             for key in ("prune", "refine", "merge"):
                 if key in entry:
                     raise self.error((*where, key), f"goes with base ensembles, not with {base}")
-            self.check_keys(options, tuple(OF_BOOSTING) if base == BOOSTING else OF_SEARCH, (*where, "options"))
+            self.check_keys(options, OF_BOOSTING if base == BOOSTING else OF_SEARCH, (*where, "options"))
             if base == BOOSTING:
-                self.one_of((*where, "options", "engine"), options.get("engine", "histogram"), OF_BOOSTING["engine"] or ())
+                self.one_of((*where, "options", "engine"), options.get("engine", "xgboost"), ENGINES)
             elif "budget" not in options or "trials" not in options:
                 raise self.error(where, "needs the options budget, bytes or a list of them, and trials")
         else:
             known = {"first": {}, **{one.name: one.options for one in pruning_methods()}}
             prune = entry.get("prune", "first")
             self.one_of((*where, "prune"), prune, tuple(known))
-            if any(default is _EMPTY for default in known[prune].values()):
-                raise self.error((*where, "prune"), f"is {prune!r}, which needs a function of your own: not for a file")
+            if Parameter.empty in known[prune].values():
+                raise self.error(
+                    (*where, "prune"), f"is {prune!r}, which takes a function of your own: none in a file"
+                )
             self.check_keys(options, tuple(known[prune]), (*where, "options"))
-            self.check_keys(entry.get("refine", {}), REFINE_OPTIONS, (*where, "refine"))
+            self.check_keys(entry.get("refine", {}), tuple(Settings.__dataclass_fields__), (*where, "refine"))
             self.check_keys(entry.get("merge", {}), OF_MERGE, (*where, "merge"))
             if "merge" in entry and "share" not in entry["merge"]:
                 raise self.error((*where, "merge"), "needs a share: of the size, to which leaves are merged")
-        n_trees = None if "n_trees" not in entry else self.wholes((*where, "n_trees"), entry["n_trees"], 1)
-        steps = {key: _frozen(entry[key]) for key in ("options", "refine", "merge") if key in entry}
-        return Method(entry["label"], base, entry.get("prune", "first"), n_trees=n_trees, **steps)
+        for key in STEPS:
+            self.check_lists(entry.get(key, {}), (*where, key))
+        steps: dict[str, Any] = {key: _frozen(entry[key]) for key in STEPS if key in entry}
+        for key, least in (("n_trees", 1), ("max_leaves", 2)):
+            if key in entry:
+                steps[key] = self.wholes((*where, key), entry[key], least)
+        return Method(entry["label"], base, entry.get("prune", "first"), **steps)
+
+    def check_lists(self, options: Mapping[str, Any], where: Where) -> None:
+        for key, value in options.items():
+            if isinstance(value, list):
+                self.check(
+                    (*where, key), value, lambda value: _is_list(value, _is_plain), "different values in a list"
+                )
+            else:
+                self.check((*where, key), value, _is_plain, "a text, a number, true or false, or a list of these")
 
     # What is checked
 
@@ -257,8 +276,12 @@ def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_above_0(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)
 
 
 def _is_list(value: Any, is_right: Callable[[Any], bool]) -> bool:

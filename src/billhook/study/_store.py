@@ -104,7 +104,11 @@ class Store:
             connection = sqlite3.connect(draft)
             try:
                 connection.executescript(TABLES)
-                about = {"format": str(FORMAT), "study": study.as_json(), "versions": json.dumps(versions)}
+                about = {
+                    "format": str(FORMAT),
+                    "study": json.dumps(study.as_json()),
+                    "versions": json.dumps(versions),
+                }
                 connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
                 connection.commit()
             finally:
@@ -116,16 +120,16 @@ class Store:
             store._connection.execute("PRAGMA journal_mode = WAL")
         return store
 
-    def about(self, name: str) -> Any:
-        """Return something about the study: "study", as its text, or "versions"."""
-        with self._errors():
-            found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return found[0] if name == "study" else json.loads(found[0])
-
     def tell(self, name: str, value: Any) -> None:
         """Keep something else about the study."""
         with self._errors(), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
+
+    def told(self, name: str, default: Any) -> Any:
+        """Return what was told about the study, or the default."""
+        with self._errors():
+            found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return default if found is None else json.loads(found[0])
 
     def known(self) -> set[tuple[Any, ...]]:
         """Return the keys of all runs that there are."""
@@ -196,7 +200,9 @@ def _said(path: Path) -> Iterator[None]:
                 f"the disk of {path} is full. What was written before is there: make room, and run it again"
             ) from error
         if "not a database" in text or "malformed" in text or "no such table" in text:
-            raise ResultsError(f"{path} is damaged ({text}). Move it away to begin anew; nothing was changed") from error
+            raise ResultsError(
+                f"{path} is damaged ({text}). Move it away to begin anew; nothing was changed"
+            ) from error
         raise ResultsError(f"{path} cannot be read or written: {text}") from error
 
 

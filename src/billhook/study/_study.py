@@ -15,7 +15,7 @@ SIZES = ("paper", "as_published", "packed")
 
 @dataclass(frozen=True)
 class Source:
-    """A data set: one of the paper's or scikit-learn's by name, or a table of one's own with the column to predict."""
+    """A data set: by name, one of the paper's or of scikit-learn's; or a table, and the column to predict."""
 
     name: str
     path: str | None = None
@@ -42,8 +42,8 @@ class Method:
         Options of `refine`, for what pruning leaves.
     merge : dict, optional
         `share`, of the size before, to which leaves are then merged; other options of `merge`.
-    n_trees : tuple of int
-        How many trees to leave, or rounds of boosting, if not as in the study.
+    n_trees, max_leaves : tuple of int
+        How many trees to leave, or rounds of boosting, and most leaves of a tree, if not as in the study.
     """
 
     label: str
@@ -53,6 +53,7 @@ class Method:
     refine: tuple[tuple[str, Any], ...] | None = None
     merge: tuple[tuple[str, Any], ...] | None = None
     n_trees: tuple[int, ...] | None = None
+    max_leaves: tuple[int, ...] | None = None
 
     def choices(self) -> list[Options]:
         """Return every choice of options that are lists, the first with the lists' first values."""
@@ -181,8 +182,8 @@ def configurations_of(study: Study, unit: Unit) -> Iterator[Configuration]:
         methods = [method for method in methods if method.base == BOOSTING]
     else:
         methods = [method for method in methods if method.base is None]
-    for n_leaves in study.max_leaves:
-        for method in methods:
+    for n_leaves in sorted({leaves for method in methods for leaves in method.max_leaves or study.max_leaves}):
+        for method in (one for one in methods if n_leaves in (one.max_leaves or study.max_leaves)):
             for choice in method.choices():
                 for n_trees in method.n_trees or study.n_trees:
                     yield Configuration(unit, method, as_text(choice), n_leaves, n_trees)

@@ -1,0 +1,165 @@
+"""Who does the units of a study: processes of this machine, or the workers of a Dask cluster."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from billhook.budget import connect, send, settle, was_lost, workers_of
+from billhook.datasets import DataSet
+from billhook.study._data import load_again, load_source
+from billhook.study._store import ResultsError, Run, Store, Work
+from billhook.study._study import Source, Study, Unit
+from billhook.study._work import do
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+Done = tuple[Unit, float]
+TOPIC = "billhook-study"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A unit that is not finished: the runs of it that are known, and about how much memory it takes."""
+
+    study: Study
+    unit: Unit
+    source: Source
+    known: frozenset[tuple[Any, ...]]
+    time_limit: float | None
+    n_bytes: int
+
+
+class Workers(Protocol):
+    """Whoever does jobs."""
+
+    def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:
+        """Do jobs, so many at once, and yield which are done, and how long they took."""
+
+
+@dataclass
+class Here:
+    """Processes of this machine, which write to the results themselves."""
+
+    folder: Path
+
+    def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:
+        """Do jobs, so many at once, and yield which are done, and how long they took."""
+        if n_at_once == 1:
+            yield from (_do_here(job, self.folder, None) for job in jobs)
+            return
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        parallel = Parallel(
+            n_at_once, backend="loky", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+        )
+        try:
+            yield from parallel(delayed(_do_here)(job, self.folder, os.getpid()) for job in jobs)
+        except TerminatedWorkerError as error:
+            raise ResultsError(
+                f"a worker process was killed, perhaps for want of memory ({_first_line(error)}). What was finished "
+                "is there: run it again, with fewer jobs or a memory limit"
+            ) from error
+
+
+def _do_here(job: Job, folder: Path, parent: int | None) -> Done:
+    start = time.perf_counter()
+    store = _store_of(folder)
+
+    def record(rows: list[Run] | list[Work]) -> None:
+        if parent is not None and os.getppid() != parent:
+            raise SystemExit("whoever wanted this has gone")
+        store.add(rows)
+
+    do(job.study, job.unit, load_again(job.source), set(job.known), record, job.time_limit)
+    return job.unit, time.perf_counter() - start
+
+
+@lru_cache(maxsize=1)
+def _store_of(folder: Path) -> Store:
+    """Return the results of a folder, open: once in each process."""
+    return Store(folder)
+
+
+class Cluster:
+    """Workers of a Dask cluster: they tell of each run as it finishes, and it is written here.
+
+    A worker that dies costs time, not results: what it had told is known, and another does the rest.
+    """
+
+    def __init__(self, address: str, store: Store) -> None:
+        self.client = connect(address)
+        self.store = store
+
+    def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:  # noqa: ARG002 - it has the workers it has
+        """Do jobs, as many at once as the workers have threads, and yield which are done, and how long they took."""
+        client = self.client
+        topic = f"{TOPIC}-{os.getpid()}-{time.time_ns()}"
+        client.subscribe_topic(topic, lambda event: self._write(event[1]))
+        try:
+            waiting = list(jobs)
+            running: dict[Future[Any], Job] = {}
+            data: dict[Source, Future[Any]] = {}
+            while waiting or running:
+                n_threads = max(1, sum(workers_of(client).values()))
+                while waiting and len(running) < n_threads:
+                    job = waiting.pop(0)
+                    if job.source not in data:
+                        data[job.source] = send(client, load_source(job.source, download=False))
+                    job = replace(job, known=job.known | frozenset(self.store.known()))
+                    running[client.submit(_do_there, job, data[job.source], topic, pure=False)] = job
+                settle(client, running, one=True)
+                for future in [one for one in running if one.status != "pending"]:
+                    job = running.pop(future)
+                    if was_lost(client, future):
+                        data.pop(job.source, None)
+                        waiting.insert(0, job)
+                        continue
+                    rows, seconds = future.result()
+                    self._write(rows)
+                    yield job.unit, seconds
+                for source in [
+                    one for one in data if all(one != job.source for job in (*waiting, *running.values()))
+                ]:
+                    del data[source]
+        finally:
+            client.unsubscribe_topic(topic)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self.client.close()
+
+    def _write(self, rows: list[dict[str, Any]]) -> None:
+        runs = [Run(**row) for row in rows if "status" in row]
+        steps = [Work(**row) for row in rows if "step" in row]
+        self.store.add(runs)
+        self.store.add(steps)
+
+
+def _do_there(job: Job, data: DataSet, topic: str) -> tuple[list[dict[str, Any]], float]:
+    """Do a job on a worker, telling of each run; return the runs once more, as what was told may be lost."""
+    from dataclasses import asdict
+
+    from distributed import get_worker
+
+    start = time.perf_counter()
+    worker = get_worker()
+    told: list[dict[str, Any]] = []
+
+    def record(rows: list[Run] | list[Work]) -> None:
+        some = [asdict(row) for row in rows]
+        if isinstance(rows[0], Run):
+            told.extend(some)
+        worker.log_event(topic, some)
+
+    do(job.study, job.unit, data, set(job.known), record, job.time_limit)
+    return told, time.perf_counter() - start
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,46 @@
+"""The data sets of a study."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from billhook.datasets import DataSet, load, load_table, names
+from billhook.forest import look_up
+from billhook.packing import EncodedColumn, Encoding
+from billhook.study._study import Source
+
+BUILT_IN = ("breast_cancer", "digits", "iris", "wine")
+
+
+def load_source(source: Source, *, download: bool = True) -> DataSet:
+    """Return a data set of a study: a table, one of scikit-learn's, or one of the paper's."""
+    if source.path is not None:
+        assert source.label is not None
+        return load_table(
+            source.path,
+            source.label,
+            name=source.name,
+            task="classification",
+            missing=source.missing,
+            split=source.split,
+        )
+    if source.name in BUILT_IN:
+        return _built_in(source.name)
+    known = {name: name for name in (*names(), *BUILT_IN)}
+    return load(look_up(source.name, known, "there is no data set"), download=download)
+
+
+@lru_cache(maxsize=1)
+def load_again(source: Source) -> DataSet:
+    """Return a data set, that of the last call without reading it again."""
+    return load_source(source, download=False)
+
+
+def _built_in(name: str) -> DataSet:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    names = tuple(str(one) for one in bunch.feature_names)
+    X = np.asarray(bunch.data, np.float32)
+    encoding = Encoding(tuple(EncodedColumn(one) for one in names))
+    return DataSet(name, X, bunch.target, np.unique(bunch.target), names, None, None, encoding)

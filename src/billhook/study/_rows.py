@@ -1,0 +1,61 @@
+"""The rows of a fold, and the seeds of what is drawn."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.datasets import DataSet
+from billhook.study._study import BOOSTING, SEARCH, Study, Unit
+
+DEDICATED = 1.0 / 3.0
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a data set, and their class numbers."""
+
+    X: NDArray[np.float32]
+    y: Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a fold: to grow trees on, to choose and refine them by, both together, and to test on."""
+
+    grown: Part
+    judged: Part
+    train: Part
+    test: Part
+    n_classes: int
+
+
+def seed_of(*parts: Any) -> int:
+    """Return a seed that depends on all of the parts, and on nothing else."""
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:4], "little") >> 1
+
+
+def rows_of(study: Study, unit: Unit, data: DataSet) -> Rows:
+    """Return the rows of a unit."""
+    if data.classes is None:
+        raise ValueError(f"{data.name} has numbers to predict, and a study compares classifiers")
+    folds = data.folds(study.folds, study.seed)
+    train, test = next(pair for number, pair in enumerate(folds) if number == unit.fold)
+    y = np.searchsorted(data.classes, data.y).astype(np.int64)
+
+    def part(rows: NDArray[np.int64]) -> Part:
+        return Part(data.X[rows], y[rows])
+
+    whole, tested = part(train), part(test)
+    if study.pruning_data == "training" or unit.base in (BOOSTING, SEARCH):
+        return Rows(whole, whole, whole, tested, data.classes.size)
+    from sklearn.model_selection import train_test_split
+
+    # Not by class: one with a single row could not be split.
+    seed = seed_of(study.seed, unit.data, unit.fold, "dedicated")
+    grown, judged = train_test_split(train, test_size=DEDICATED, random_state=seed)
+    known = np.isin(y[judged], y[grown])
+    return Rows(part(grown), part(judged[known]), whole, tested, data.classes.size)

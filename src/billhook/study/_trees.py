@@ -1,0 +1,85 @@
+"""The ensembles that a study begins with, and those that it compares with."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.interop import as_forest
+
+Labels = NDArray[np.int64]
+RATE = 0.1
+
+
+def grow(base: str, X: NDArray[np.float32], y: Labels, n_trees: int, max_leaves: int, seed: int) -> Forest:
+    """Return a base ensemble: trees of fewer leaves are the beginnings of these."""
+    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    models: dict[str, Any] = {
+        "random_forest": lambda: RandomForestClassifier(n_trees, max_leaf_nodes=max_leaves, random_state=seed),
+        "extra_trees": lambda: ExtraTreesClassifier(
+            n_trees, max_leaf_nodes=max_leaves, bootstrap=True, random_state=seed
+        ),
+        "bagging": lambda: BaggingClassifier(
+            DecisionTreeClassifier(max_leaf_nodes=max_leaves), n_trees, random_state=seed
+        ),
+    }
+    return as_forest(models[base]().set_params(n_jobs=1).fit(X, y))
+
+
+def boost(
+    X: NDArray[np.float32], y: Labels, n_rounds: int, max_leaves: int, seed: int, options: dict[str, Any]
+) -> Forest:
+    """Return boosted trees, all classes of a round one after the other.
+
+    `engine` is "xgboost", "histogram" or "exact" (both scikit-learn's); the loss is the cross-entropy, without
+    penalties. The paper gives the leaves of its trees, but its numbers are those of trees of depth 3, which is what
+    scikit-learn grows if one does not say: hence `max_depth`.
+    """
+    engine = options.get("engine", "xgboost")
+    rate, depth = options.get("learning_rate", RATE), options.get("max_depth")
+    least = options.get("min_samples_leaf", 1)
+    if engine == "xgboost":
+        try:
+            from xgboost import XGBClassifier
+        except ImportError:
+            raise ImportError(
+                "to grow boosted trees, pip install 'billhook[fit]', or use engine = \"histogram\""
+            ) from None
+        model: Any = XGBClassifier(
+            n_estimators=n_rounds,
+            max_leaves=max_leaves,
+            max_depth=depth or 0,
+            learning_rate=rate,
+            grow_policy="lossguide",
+            reg_lambda=0.0,
+            min_child_weight=0.0,
+            random_state=seed,
+            n_jobs=1,
+        )
+    elif engine == "histogram":
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        model = HistGradientBoostingClassifier(
+            max_iter=n_rounds,
+            max_leaf_nodes=max_leaves,
+            max_depth=depth,
+            learning_rate=rate,
+            min_samples_leaf=least,
+            early_stopping=False,
+            random_state=seed,
+        )
+    else:
+        from sklearn.ensemble import GradientBoostingClassifier
+
+        model = GradientBoostingClassifier(
+            n_estimators=n_rounds,
+            max_leaf_nodes=max_leaves,
+            max_depth=depth,
+            learning_rate=rate,
+            min_samples_leaf=least,
+            random_state=seed,
+        )
+    return as_forest(model.fit(X, y))
