@@ -163,7 +163,7 @@ def _budget_line(x: Scale, budget: int) -> str:
 
 def _score_axis(y: Scale, scoring: str) -> str:
     ticks, step = round_ticks(y)
-    words: "Callable[[float, float], str]" = number_text
+    words: Callable[[float, float], str] = number_text
     if is_share(scoring):
         ticks, words = [tick for tick in ticks if tick <= 1 + 1e-9], share_text
     marks = "".join(tick_up(y.at(tick), words(tick, step)) for tick in ticks)
