@@ -25,6 +25,7 @@ from billhook.pruning import (
 from billhook.refinement import RefinementReport, merge, refine, refinement_report
 
 if TYPE_CHECKING:
+    from billhook import analysis
     from billhook.estimators import (
         CompactForestClassifier,
         CompactForestRegressor,
@@ -55,6 +56,7 @@ __all__ = [
     "RefinedForestRegressor",
     "RefinementReport",
     "Target",
+    "analysis",
     "as_forest",
     "emit",
     "load",
@@ -75,7 +77,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators, and with them scikit-learn, when they are asked for."""
+    """Import the estimators, and with them scikit-learn, and the analysis when they are asked for."""
+    if name == "analysis":
+        return import_module("billhook.analysis")
     if name in __all__:
         return getattr(import_module("billhook.estimators"), name)
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")

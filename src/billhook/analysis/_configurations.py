@@ -1,0 +1,97 @@
+"""Runs on single folds, put together to configurations."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from billhook.analysis._extras import pandas
+from billhook.forest import look_up
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KB = 1024
+BOOSTING = "gradient_boosting"
+SIZES = {"paper": "size_paper", "published": "size_published", "packed": "size_packed"}
+KEYS = ["data", "base", "method", "options", "n_leaves", "n_trees"]
+COLUMNS = ["data", "method", "base", "options", "n_leaves", "n_trees", "accuracy", "spread", "nbytes", "n_folds"]
+
+
+def configurations(results: "DataFrame", *, size: str = "paper") -> "DataFrame":
+    """Return one row per configuration: its mean accuracy and size over the folds that are done.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row per run. Runs that are not `done`, or have no accuracy or no size, are left out; a configuration
+        some of whose folds are missing keeps the mean of the others, and `n_folds` says of how many.
+    size : {"paper", "published", "packed"}
+        Which of the columns `size_paper`, `size_published` and `size_packed` counts.
+
+    Returns
+    -------
+    DataFrame
+        `data`, `method`, `base`, `options`, `n_leaves`, `n_trees`, `accuracy` (mean), `spread` (standard deviation
+        over the folds; missing for one fold), `nbytes` (mean) and `n_folds`. Where the results are of several
+        kinds of forests, the method is named after both: `extra_trees RE`.
+    """
+    column = look_up(size, SIZES, "there is no size")
+    require_columns(results, [*KEYS, "fold", "status", "accuracy", column], "results")
+    runs = results.loc[results["status"] == "done", [*KEYS, "fold", "accuracy", column]]
+    if runs.empty:
+        counts = ", ".join(f"{n} {status}" for status, n in results["status"].value_counts().items())
+        raise ValueError(
+            f"none of the {len(results)} runs is done ({counts or 'no rows'}); there is nothing to analyse"
+        )
+    runs = _with_numbers(runs, column)
+    if runs.empty:
+        raise ValueError(
+            f"no run that is done has both an accuracy and a {column}; choose another size than {size!r}"
+        )
+    twice = runs.duplicated([*KEYS, "fold"])
+    if twice.any():
+        first = ", ".join(f"{name} {value}" for name, value in runs.loc[twice, [*KEYS, "fold"]].iloc[0].items())
+        raise ValueError(
+            f"{twice.sum()} runs are in the results more than once, the first being {first}; "
+            f"keep one of each with results.drop_duplicates({[*KEYS, 'fold']}, keep='last')"
+        )
+    groups = runs.groupby(KEYS, dropna=False, sort=True, observed=True)
+    means = groups.agg(
+        accuracy=("accuracy", "mean"), spread=("accuracy", "std"), nbytes=(column, "mean"), n_folds=("fold", "size")
+    ).reset_index()
+    means["method"] = _labels(means)
+    order = ["data", "method", "n_leaves", "n_trees", "options"]
+    return means[COLUMNS].sort_values(order, kind="stable", ignore_index=True)
+
+
+def of_data(table: "DataFrame", data: str) -> "DataFrame":
+    """Return the rows of one data set."""
+    names = {str(name): name for name in table["data"].unique()}
+    found = look_up(data, names, "there are no results on the data set", "there are some on")
+    return table[table["data"] == found]
+
+
+def require_columns(table: Any, wanted: Collection[str], what: str) -> None:
+    """Say which columns are missing."""
+    if not hasattr(table, "columns"):
+        raise TypeError(f"{what} are a pandas DataFrame, not {type(table).__name__}")
+    missing = [name for name in wanted if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"the {what} have no column {', '.join(map(repr, missing))}; "
+            f"there are {', '.join(map(repr, table.columns)) or 'none'}"
+        )
+
+
+def _with_numbers(runs: "DataFrame", column: str) -> "DataFrame":
+    """Return the runs with numbers where there are to be some, of whatever type they were read as."""
+    pd = pandas()
+    numbers = {name: pd.to_numeric(runs[name]).astype("float64") for name in ("accuracy", column)}
+    shape = {name: pd.to_numeric(runs[name]).astype("Int64") for name in ("n_leaves", "n_trees")}
+    return runs.assign(**numbers, **shape).dropna(subset=["accuracy", column])
+
+
+def _labels(table: "DataFrame") -> Any:
+    forests = table["base"] != BOOSTING
+    if table.loc[forests, "base"].nunique() < 2:
+        return table["method"]
+    return table["method"].where(~forests, table["base"] + " " + table["method"])
