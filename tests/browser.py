@@ -15,7 +15,7 @@ class Browser:
     def __init__(self, folder):
         to_read, write = os.pipe()
         read, to_write = os.pipe()
-        self.said = []
+        self.said, self.requests = [], []
         options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe")
         # The browser reads commands from file 3 and answers on file 4.
         script = f'exec "$@" 3<&{to_read} 4>&{to_write}'
@@ -52,7 +52,7 @@ class Browser:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
-        self.said, self.loaded = [], False
+        self.said, self.requests, self.loaded = [], [], False
         self.call("Page.navigate", url=path.as_uri())
         while not self.loaded:
             self._next()
@@ -109,5 +109,7 @@ class Browser:
         event = json.loads(message)
         if event.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"):
             self.said.append(event["params"])
+        if event.get("method") == "Network.requestWillBeSent":
+            self.requests.append(event["params"]["request"]["url"])
         self.loaded |= event.get("method") == "Page.loadEventFired"
         return event

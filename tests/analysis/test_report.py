@@ -86,7 +86,8 @@ def frame(read, name):
 
 
 def number(text):
-    return np.nan if text == "\N{EN DASH}" else float(text.replace(MINUS, "-"))
+    """Return the number of a cell, without the difference that may follow it."""
+    return np.nan if text == "\N{EN DASH}" else float(re.match(r"[\d.]+", text)[0])
 
 
 EDGES = {
@@ -292,6 +293,14 @@ def test_numbers_are_beside_those_of_the_paper(name, table, whole):
             assert cell["text"] == f"{100 * mine:.2f}{gap + 0.0:+.2f}".replace("-", MINUS)
             assert ("gain" in cell["class"], "loss" in cell["class"]) == (gap > 0, gap < 0)
     assert n_compared > 20
+
+
+def test_beside_the_paper_are_random_forests_alone(report):
+    both = study(DATA[:6], ("RF", "RE", "GB"), bases=("random_forest", "extra_trees"))
+    alone = both[both["base"] != "extra_trees"]
+    found = [{(k, *line) for k, *line in frame(report(table), "paper-64").T.itertuples()} for table in (both, alone)]
+    assert found[0] == found[1] != set()
+    assert not report(both[both["base"] == "extra_trees"]).all("h2", id="paper-heading")
 
 
 def test_beside_the_paper_are_only_data_sets_that_it_has(report):

@@ -11,6 +11,7 @@ from billhook.budget.pages import Scale
 if TYPE_CHECKING:
     from billhook.analysis._comparison import Comparison
 
+MOST_LETTERS = 24
 # Pixels: the axis, then the bars of cliques, then the names.
 AXIS, FIRST_BAR, BAR_STEP, NAME_STEP, MARGIN = 34, 14, 11, 24, 16
 
@@ -42,13 +43,15 @@ def diagram(comparison: "Comparison", looks: Sequence[Look]) -> str:
     first_name = AXIS + FIRST_BAR + BAR_STEP * len(cliques) + MARGIN
     tails = _tails([(*by_name[name], float(rank)) for name, rank in ranks.items()])
     height = first_name + NAME_STEP * math.ceil(len(ranks) / 2)
+    room = min(max(map(len, ranks.index)), MOST_LETTERS) + len(" 10.00 ")
     said = "; ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
     joined = " ".join(f"Not told apart: {', '.join(clique)}." for clique in cliques)
     return (
-        f'<div class="diagram"><svg id="diagram" role="img" height="{height}" '
+        f'<div class="diagram" role="region" tabindex="0" aria-labelledby="together-heading" style="--room:{room}">'
+        f'<div><svg id="diagram" role="img" height="{height}" '
         f'aria-labelledby="diagram-title diagram-desc"><title id="diagram-title">Critical-difference diagram</title>'
         f'<desc id="diagram-desc">Mean ranks, 1 is best: {escape(said)}. {escape(joined)}</desc>'
-        f"{_axis(x)}{bars}{''.join(_tail(tail, x, first_name) for tail in tails)}</svg></div>"
+        f"{_axis(x)}{bars}{''.join(_tail(tail, x, first_name) for tail in tails)}</svg></div></div>"
     )
 
 
@@ -86,6 +89,10 @@ def _tail(tail: Tail, x: Scale, first_name: int) -> str:
         f'<g class="own-{tail.number}"><line class="tail" x1="{at:.2f}%" y1="{AXIS}" x2="{at:.2f}%" y2="{level}"/>'
         f'<line class="tail" x1="{at:.2f}%" y1="{level}" x2="{end}%" y2="{level}"/>'
         f'<circle cx="{at:.2f}%" cy="{AXIS}" r="4.5"/>'
-        f'<text class="name" x="{end}%" y="{level}" dx="{dx}" dy="4" text-anchor="{anchor}">{escape(tail.look.name)} '
-        f'<tspan class="rank">{tail.rank:.2f}</tspan></text></g>'
+        f'<text class="name" x="{end}%" y="{level}" dx="{dx}" dy="4" text-anchor="{anchor}">'
+        f'{escape(_short(tail.look.name))} <tspan class="rank">{tail.rank:.2f}</tspan></text></g>'
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"

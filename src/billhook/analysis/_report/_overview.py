@@ -27,7 +27,7 @@ SAID = ("study", "seconds", "counts")
 
 def overview(study: Study, about: Mapping[str, Any]) -> str:
     """Return facts about the study: counted in its results, and those given."""
-    results = study.results
+    results = study.runs
     counted = {
         "Runs": _counts(results, about.get("counts")),
         "Data sets": f"{len(study.data)}: {', '.join(study.data)}",
@@ -45,7 +45,7 @@ def overview(study: Study, about: Mapping[str, Any]) -> str:
 
 def unfinished(study: Study) -> str:
     """Return runs that are not done, those of one data set, method and reason together."""
-    rows = study.results[study.results["status"] != "done"]
+    rows = study.runs[study.runs["status"] != "done"]
     if rows.empty:
         return ""
     keys = ["data", "method", "status", "reason"]
@@ -56,7 +56,7 @@ def unfinished(study: Study) -> str:
     left = len(groups) - MOST_GROUPS
     more = f'<p class="aside">And {count_text(left, "more group")} of fewer runs.</p>' if left > 0 else ""
     about = (
-        f"{count_text(len(rows), 'run')} of {len(study.results):,}. A configuration without some of its folds is the "
+        f"{count_text(len(rows), 'run')} of {len(study.runs):,}. A configuration without some of its folds is the "
         "mean of the others."
     )
     return f'<p class="aside">{about}</p>{table("unfinished", heads, lines)}{more}'
@@ -90,7 +90,7 @@ def _times(study: Study, given: Any) -> str:
     if isinstance(given, Mapping) and given and all(isinstance(times, Mapping) for times in given.values()):
         times = {str(data): {str(m): float(s) for m, s in own.items()} for data, own in given.items()}
     else:
-        sums = study.results.dropna(subset=["seconds"]).groupby(["data", "method"])["seconds"].sum()
+        sums = study.runs.dropna(subset=["seconds"]).groupby(["data", "method"])["seconds"].sum()
         times = {}
         for (data, method), seconds in sums.items():
             times.setdefault(str(data), {})[str(method)] = float(seconds)

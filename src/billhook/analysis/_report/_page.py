@@ -14,7 +14,7 @@ from billhook.analysis._report._methods import Look, chip, styles_of
 from billhook.analysis._report._overview import overview, unfinished
 from billhook.analysis._report._paper import beside_the_paper
 from billhook.analysis._report._payload import payload, script
-from billhook.analysis._report._study import CAPS, Study
+from billhook.analysis._report._study import Study
 from billhook.analysis._report._tables import (
     areas_table,
     below_tables,
@@ -24,6 +24,7 @@ from billhook.analysis._report._tables import (
     shape_tables,
     wins_table,
 )
+from billhook.analysis._write import CAPS
 from billhook.budget.pages import count_text, document, section
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from billhook.analysis._configurations import configurations
+from billhook.analysis._configurations import BOOSTING, configurations
 from billhook.analysis._fronts import areas, best_below
 from billhook.analysis._published import published
 from billhook.analysis._report._study import Study
@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 
 # Differences of so many points, or more, have the full colour.
 FULL = 3.0
+# What its tables are of.
+BASES = ("random_forest", BOOSTING)
 # What is wrong with the paper's own numbers.
 DOUBTFUL = {"CA": "the paper reports an error in its code", "DREP": "its second stage never ran in the paper's code"}
 
 
 def beside_the_paper(study: Study) -> str:
     """Return the tables that the paper has too, with the differences coloured."""
-    size = "published" if _has_published_sizes(study.results) else study.size
-    ours = study.table if size == study.size else configurations(study.results, size=size)
+    results = study.results[study.results["base"].isin(BASES) & (study.results["status"] == "done")]
+    has_billed = "size_published" in results and results["size_published"].notna().any()
+    size = "published" if has_billed else study.size
+    if results.empty:
+        return ""
+    ours = configurations(results, size=size)
     pairs = [
         ("paper-64", "Best accuracy below 64 KB", best_below(ours, 64), published("accuracy_below_64KB")),
         ("paper-256", "Best accuracy below 256 KB", best_below(ours, 256), published("accuracy_below_256KB")),
@@ -50,19 +56,15 @@ def beside_the_paper(study: Study) -> str:
     return f'<p class="aside">{escape(about)}</p>{found}'
 
 
-def _has_published_sizes(results: "pd.DataFrame") -> bool:
-    done = results[results["status"] == "done"]
-    return "size_published" in done and bool(done["size_published"].notna().any())
-
-
 def _beside(name: str, heading: str, ours: "pd.DataFrame", theirs: "pd.DataFrame", *, study: Study) -> str:
     """Return a table of what is in both; a point is a hundredth."""
     rows = ours.index.intersection(theirs.index, sort=False)
-    columns = [method for method in study.methods if method in theirs.columns and method in ours.columns]
+    known = set(ours.columns) & set(theirs.columns)
+    columns = [name for name in (method.removeprefix("random_forest ") for method in study.methods) if name in known]
     mine = 100 * ours.reindex(index=rows, columns=columns).to_numpy(np.float64)
     gaps = mine - 100 * theirs.reindex(index=rows, columns=columns).to_numpy(np.float64)
-    known = gaps[~np.isnan(gaps)]
-    if not known.size:
+    both = gaps[~np.isnan(gaps)]
+    if not both.size:
         return ""
     heads = [
         head("leaves \N{MULTIPLICATION SIGN} trees" if rows.nlevels > 1 else "data set"),
@@ -73,8 +75,8 @@ def _beside(name: str, heading: str, ours: "pd.DataFrame", theirs: "pd.DataFrame
         for row, numbers, differences in zip(rows, mine, gaps, strict=True)
     ]
     about = (
-        f"{count_text(known.size, 'number')} in both: on average {minus(f'{known.mean():+.2f}')} points, "
-        f"half of them within {np.median(np.abs(known)):.2f}."
+        f"{count_text(both.size, 'number')} in both: on average {minus(f'{both.mean():+.2f}')} points, "
+        f"half of them within {np.median(np.abs(both)):.2f}."
     )
     return titled(name, heading, table(name, heads, lines), about)
 

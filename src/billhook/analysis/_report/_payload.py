@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from billhook.analysis._report._study import CAPS, Study
+from billhook.analysis._configurations import KB
+from billhook.analysis._report._study import Study
+from billhook.analysis._write import CAPS
 from billhook.codegen import Target, targets
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KB = 1024
 FIRST_CAP = 64 * KB
 STOPS_AN_OCTAVE = 4
 # In a script, these could end it or be read as HTML.

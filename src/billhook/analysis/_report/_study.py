@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from billhook.analysis._comparison import Comparison, compare
-from billhook.analysis._configurations import BOOSTING, configurations
+from billhook.analysis._configurations import BOOSTING, configurations, labels
 from billhook.analysis._fronts import areas, best_below, pareto_front
 from billhook.analysis._report._methods import Look, look_of
+from billhook.analysis._write import CAPS
 from billhook.budget.pages import Scale, byte_scale
 
 if TYPE_CHECKING:
     import pandas as pd
-
-CAPS = (32, 64, 128, 256)  # KB
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +23,8 @@ class Study:
     Attributes
     ----------
     results : DataFrame
+    runs : DataFrame
+        The results, with methods called what they are in the configurations.
     size : str
         The accounting of bytes.
     table : DataFrame
@@ -43,6 +44,7 @@ class Study:
     """
 
     results: "pd.DataFrame"
+    runs: "pd.DataFrame"
     size: str
     table: "pd.DataFrame"
     areas: "pd.DataFrame"
@@ -81,6 +83,7 @@ def study_of(results: "pd.DataFrame", size: str) -> Study:
     ordered = sorted(scores.columns, key=lambda name: (np.nan_to_num(mean_ranks[name], nan=np.inf), name))
     return Study(
         results=results,
+        runs=results.assign(method=labels(results)),
         size=size,
         table=table,
         areas=scores,

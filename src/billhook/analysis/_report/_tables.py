@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from billhook.analysis._report._study import CAPS, Study
+from billhook.analysis._report._study import Study
 from billhook.analysis._scores import rank, wins
 from billhook.analysis._shape import by_shape
+from billhook.analysis._write import CAPS
 from billhook.budget.pages import head, minus, number_head, table
 
 if TYPE_CHECKING:
