@@ -55,3 +55,16 @@ class Reader(HTMLParser):
 def percent(text):
     assert text.endswith("%")
     return float(text[:-1])
+
+
+def check_loads_nothing(read):
+    """Check that a page needs nothing but itself, and that the browser would not load it anyway."""
+    for element in read.elements:
+        assert not {"src", "srcset", "action", "data", "xlink:href"} & set(element), element
+        assert element.get("href", "#").startswith("#"), element
+        assert "url(" not in element.get("style", "")
+    [style] = read.all("style")
+    assert "url(" not in style["text"]
+    assert "@import" not in style["text"]
+    [policy] = [meta for meta in read.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
+    assert policy["content"].startswith("default-src 'none'")

@@ -10,7 +10,7 @@ import pytest
 from billhook.analysis import best_below, configurations, pareto_front, write_report
 from billhook.codegen import targets
 from browser import Browser
-from made_up_studies import PAPER, study
+from made_up_studies import PAPER, run, study
 from pages import HOSTILE
 
 RESULTS = study(("eeg", "chess", "magic", "mozilla"), trees=(2, 8, 32))
@@ -80,11 +80,8 @@ def check_table(page, table=TABLE):
         leaves, trees, size = re.fullmatch(
             r"(\d+) leaves \N{MULTIPLICATION SIGN} (\d+) trees, (?:rho [\d.]+, )?(.+)", model
         ).groups()
-        own = table.query(
-            "data == @name and method == @method and n_leaves == @leaves and n_trees == @trees".replace(
-                "@leaves", leaves
-            ).replace("@trees", trees)
-        )
+        own = table[(table["data"] == name) & (table["method"] == method)]
+        own = own[(own["n_leaves"] == int(leaves)) & (own["n_trees"] == int(trees))]
         assert 100 * own["accuracy"].max() == pytest.approx(row.max())
         assert (own["nbytes"] <= cap).any()
         assert size.endswith((" B", " KB", " MB"))
@@ -129,8 +126,8 @@ def test_the_arrow_keys_move_the_cap_and_the_table_follows(page):
 
 
 def test_the_slider_is_dragged_and_the_lines_in_the_plots_go_along(page):
-    x, y, width = page.run("(() => { const b = document.getElementById('cap').getBoundingClientRect();"
-                           "return [b.x, b.y + b.height / 2, b.width]; })()")  # fmt: skip
+    x, y, width = page.run("""(() => { const box = document.getElementById("cap").getBoundingClientRect();
+      return [box.x, box.y + box.height / 2, box.width]; })()""")
     value, top = page.run(
         "[Number(document.getElementById('cap').value), Number(document.getElementById('cap').max)]"
     )
@@ -184,7 +181,7 @@ def test_with_all_methods_off_nothing_breaks(page):
 def test_the_map_has_the_winner_of_every_stop(page):
     stops = page.run("JSON.parse(document.getElementById('study').textContent).stops")
     strips = dict(page.run(READ_MAP))
-    most = strips.pop("most data sets")
+    most = strips.pop("overall")
     assert sorted(strips) == sorted(TABLE["data"].unique())
     sizes = {text: stop for stop, text in zip(stops, page_sizes(page, stops), strict=True)}
     for stop in stops[:-1]:
@@ -219,6 +216,22 @@ def covering(pieces, stop, sizes):
     return found
 
 
+def test_equal_methods_share_the_first_place_and_a_model_as_large_as_the_cap_is_below_it(browser, folder):
+    rows = [
+        run(method=method, accuracy=accuracy, nbytes=65_536)
+        for method, accuracy in (("A", 0.9), ("B", 0.9), ("C", 0.8))
+    ]
+    browser.open(write_report(pd.DataFrame(rows), folder / "tie.html"))
+    _, (line, wins, ranks) = browser.run(READ_TABLE)
+    assert line == ["eeg", "A B 90.00", "64 leaves \N{MULTIPLICATION SIGN} 8 trees, 64 KB", "90.00", "90.00", "80.00"]
+    assert wins == ["best on", "1", "1", "0"]
+    assert ranks == ["mean rank", "1.50", "1.50", "3.00"]
+    assert browser.run(READ_MAP) == [["eeg", ["eeg: A and B from 64 KB"]]]
+    tab_to(browser, "document.getElementById('cap')")
+    browser.press("ArrowLeft")
+    assert browser.run(READ_TABLE)[1][0][1] == "nothing this small"
+
+
 def test_boards_say_whether_they_have_room_and_set_the_cap(page):
     read = (
         "[...document.querySelectorAll('.board')].map((board) => [...board.children].map((part) => part.innerText))"
@@ -231,7 +244,7 @@ def test_boards_say_whether_they_have_room_and_set_the_cap(page):
     tab_to(page, "document.querySelector('.board[data-flash=\"196608\"]')")
     page.press(" ")
     assert check_table(page) == 192 * 1024
-    assert "smallest board with that much flash: stm32l0 (7 of 9 have it)" in page.run("document.body.innerText")
+    assert "smallest board with that much flash: stm32l0 (7 of 9)" in page.run("document.body.innerText")
     page.run("document.querySelector('.board').click()")
     assert check_table(page) == 32_256
     assert [said for _, _, said in page.run(read)] == ["has room"] * 9
@@ -239,8 +252,10 @@ def test_boards_say_whether_they_have_room_and_set_the_cap(page):
 
 def test_pointing_at_a_dot_tells_its_configuration(page):
     page.run("document.querySelectorAll('.curves')[1].scrollIntoView({ block: 'center' })")
-    x, y, width, height = page.run("(() => { const b = document.querySelectorAll('.curves')[1].getBoundingClientRect();"
-                                   "return [b.x, b.y, b.width, b.height]; })()")  # fmt: skip
+    x, y, width, height = (
+        page.run("""(() => { const box = document.querySelectorAll(".curves")[1].getBoundingClientRect();
+      return [box.x, box.y, box.width, box.height]; })()""")
+    )
     low, high = page.run("JSON.parse(document.getElementById('study').textContent).span")
     bottom, top = map(float, page.run("document.querySelectorAll('.curves')[1].dataset.accuracy").split())
     own = TABLE[(TABLE["data"] == "eeg") & (TABLE["nbytes"] < 2**21)]

@@ -28,7 +28,7 @@ aria-valuetext="{size_text(stops[start])}">
 <div class="strip axis"><span class="name"></span><span class="pieces"><svg>{byte_axis(study.span)}</svg></span></div>
 </div>
 <p class="aside">Each line is a data set. Its colour is that of the method with the most accurate model of at most so
-many bytes.</p>
+many bytes; overall, of the method that is best on most data sets.</p>
 {_methods(study)}
 {_boards()}
 <h3 id="best-heading">Best accuracy below the cap</h3>

@@ -164,7 +164,7 @@
     }
     const n = document.querySelectorAll(".board").length;
     at("boards-said").textContent = enough.length
-      ? `smallest board with that much flash: ${enough[0]} (${enough.length} of ${n} have it)`
+      ? `smallest board with that much flash: ${enough[0]} (${enough.length} of ${n})`
       : "no board here has this much flash";
   }
 
@@ -224,7 +224,7 @@
   function updateMap() {
     const all = study.runs.map(winnersAtStops);
     const rows = study.data.map((data, d) => strip(data, piecesOf(all[d]), ""));
-    if (study.data.length > 1) rows.unshift(strip("most data sets", piecesOf(mostOf(all)), "most"));
+    if (study.data.length > 1) rows.unshift(strip("overall", piecesOf(mostOf(all)), "most"));
     at("map-rows").replaceChildren(...rows);
     // Names that have no room in their piece are left to the colours.
     for (const piece of document.querySelectorAll(".piece")) {
