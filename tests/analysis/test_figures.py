@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 import billhook as bh
-from made_up_studies import BEYOND, PAPER, study
+from made_up_studies import BEYOND, PAPER, run, study
 
 MANY = (*PAPER, *BEYOND)
 
@@ -23,11 +23,12 @@ def boxes(figure):
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     texts = [text for axes in figure.axes for text in axes.texts]
-    texts += [text for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for text in axis.get_ticklabels()]
     texts += [text for legend in figure.legends for text in legend.get_texts()]
-    shown = [
-        text for text in texts if text.get_visible() and text.get_text() and text.get_transformed_clip_path_and_affine
-    ]
+    for axis in (axis for axes in figure.axes if axes.axison for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+        texts += [label for tick in ticks for label in (tick.label1, tick.label2)]
+    shown = [text for text in texts if text.get_visible() and text.get_text()]
     return {(text.get_text(), k): text.get_window_extent(canvas.get_renderer()) for k, text in enumerate(shown)}
 
 
@@ -118,6 +119,21 @@ def test_the_labels_of_figures_do_not_overlap(draw):
     figure = draw(bh.analysis.configurations(results), "eeg")
     assert not overlaps(figure)
     assert not outside(figure)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((3000, 3000), ["2.93 KB", "2.93 KB"]),
+        ((1025, 2047), ["1.001 KB", "1.999 KB"]),
+        ((512, 4096), ["512 B", "1 KB", "2 KB", "4 KB"]),
+        ((2**13, 2**32), ["8 KB", "64 KB", "512 KB", "4 MB", "32 MB", "256 MB", "2 GB"]),
+    ],
+)
+def test_sizes_are_marked_at_powers_of_two(sizes, expected):
+    rows = [run(accuracy=0.5 + k / 10, nbytes=size, n_trees=k + 1) for k, size in enumerate(sizes)]
+    axes = bh.analysis.accuracy_over_memory(bh.analysis.configurations(pd.DataFrame(rows)), "eeg").axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == expected
 
 
 def test_panels_span_the_same_number_of_points():

@@ -3,6 +3,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import billhook as bh
 from billhook.analysis._style import COLOURS, LINES, MARKERS, style_of
@@ -56,9 +58,16 @@ def test_every_method_of_the_paper_has_a_marker_of_its_own():
     assert len({bh.analysis.marker_of(method) for method in MARKERS}) == len(MARKERS)
 
 
-def test_any_name_has_a_look_that_never_changes():
-    assert re.fullmatch("#[0-9a-f]{6}", bh.analysis.colour_of("no such method"))
-    assert style_of("my method") == ("#004949", "d", LINES[2], "full")
+@given(st.text())
+def test_no_other_name_looks_like_a_method_of_the_paper(name):
+    assume(name not in COLOURS and name.partition(" ")[2] not in COLOURS)
+    assert re.fullmatch("#[0-9a-f]{6}", bh.analysis.colour_of(name))
+    known = {(COLOURS[method], MARKERS[method]) for method in COLOURS}
+    assert (bh.analysis.colour_of(name), bh.analysis.marker_of(name)) not in known
+
+
+def test_a_look_never_changes():
+    assert style_of("my method") == ("#aa4499", "p", LINES[2], "full")
 
 
 def test_a_method_keeps_its_colour_whatever_the_forest():

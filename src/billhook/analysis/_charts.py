@@ -110,8 +110,8 @@ def size_text(kilobytes: float) -> str:
     """Return a size in words: 64 KB, 2 MB."""
     for unit, factor in (("GB", KB * KB), ("MB", KB), ("KB", 1)):
         if kilobytes >= factor:
-            return f"{kilobytes / factor:g} {unit}"
-    return f"{kilobytes * KB:g} B"
+            return f"{kilobytes / factor:.4g} {unit}"
+    return f"{kilobytes * KB:.4g} B"
 
 
 def _line(axes: "Axes", x: Any, y: Any, method: str) -> None:
@@ -129,8 +129,8 @@ def _label(axes: "Axes", x: str, y: str) -> None:
 
 
 def _powers_of_two(low: float, high: float) -> list[float]:
-    """Return at most eight powers of two within the range, as many doublings apart."""
+    """Return at most eight powers of two within the range, as many doublings apart; its ends if there are none."""
     first, last = int(np.ceil(np.log2(low))), int(np.floor(np.log2(high)))
     step = max(1, -(-(last - first + 1) // MOST_TICKS))
     first += -first % step
-    return [2.0**k for k in range(first, last + 1, step)]
+    return [2.0**k for k in range(first, last + 1, step)] or [low, high]

@@ -14,15 +14,16 @@ COLOURS = {
     "DREP": "#aa4499",
     "LMD": "#661100",
     "CA": "#aa7744",
-    "RF-LR": "#d55e00",
     "GB": "#000000",
+    "RF-LR": "#d55e00",
     "BCD": "#ee3377",
     "RE+BCD": "#785ef0",
     "merged": "#004949",
     "budget search": "#924900",
 }
-MARKERS = dict(zip(COLOURS, ("o", "s", "D", "^", "v", "<", ">", "X", "*", "P", "p", "h", "8", "d"), strict=True))
-LINES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
+MARKERS = dict(zip(COLOURS, ("o", "s", "D", "^", "v", "<", ">", "X", "P", "*", "p", "h", "8", "d"), strict=True))
+# As in the paper, RF is dashed and RE is not.
+LINES = ((0, (5, 1.5)), "-", (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
 # In a table of several kinds of forests a method keeps its colour and marker, which is filled in another way.
 FILLS = {"random_forest": "full", "extra_trees": "none", "bagging": "left"}
 # Markers that look smaller than others of the same size.
@@ -70,9 +71,10 @@ def style_of(method: str) -> Style:
     if name in COLOURS:
         return Style(COLOURS[name], MARKERS[name], LINES[(known.index(name) + shift) % len(LINES)], fill)
     code = crc32(name.encode())
-    colour = COLOURS[known[code % len(known)]]
-    marker = MARKERS[known[code // 16 % len(known)]]
-    return Style(colour, marker, LINES[(code // 256 + shift) % len(LINES)], fill)
+    place = code % len(known)
+    # Never the marker that goes with the colour: the two together are one of the methods above.
+    other = (place + 1 + code // 16 % (len(known) - 1)) % len(known)
+    return Style(COLOURS[known[place]], MARKERS[known[other]], LINES[(code // 256 + shift) % len(LINES)], fill)
 
 
 def marker_style(method: str, size: float) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import io
 import math
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def write_tables(
     size : {"paper", "published", "packed"}
         What counts as the size of a model.
     figures : bool
-        False writes the tables only: figures take nearly all of the time, about a second for each data set.
+        False writes the tables only: figures take nearly all of the time, a second or two for each data set.
 
     Notes
     -----
@@ -62,19 +63,19 @@ def write_tables(
         below = best_below(table, cap)
         name = f"accuracy_below_{cap}KB"
         files.table(name, below, f"Best mean accuracy (\\%) of models below {cap} KB.", percent=True)
-        files.figure(name, lambda below=below, cap=cap: score_map(  # type: ignore[misc]
-            100 * below, title=f"best accuracy (%) below {cap} KB", digits=2))  # fmt: skip
+        title = f"best accuracy (%) below {cap} KB"
+        files.figure(name, partial(score_map, 100 * below, title=title, digits=2))
     area = areas(table)
     files.table("area_under_pareto_front", area, "Normalised area under the Pareto front (APF).")
-    files.figure("area_under_pareto_front", lambda: score_map(area, title="area under the Pareto front"))
+    files.figure("area_under_pareto_front", partial(score_map, area, title="area under the Pareto front"))
     _write_comparison(files, area)
     for data in table["data"].unique():
-        files.figure(f"accuracy_over_memory_{data}", lambda data=data: accuracy_over_memory(table, data))  # type: ignore[misc]
+        files.figure(f"accuracy_over_memory_{data}", partial(accuracy_over_memory, table, data))
         if table.loc[table["data"] == data, ["n_leaves", "n_trees"]].notna().all(axis="columns").any():
             name = f"accuracy_by_shape_{data}"
             caption = f"Mean accuracy (\\%) by leaves and trees on {escaped(data)}."
             files.table(name, by_shape(table, data), caption, percent=True)
-            files.figure(name, lambda data=data: accuracy_by_shape(table, data))  # type: ignore[misc]
+            files.figure(name, partial(accuracy_by_shape, table, data))
     return files.written
 
 
@@ -85,12 +86,12 @@ def _write_comparison(files: "_Files", area: "DataFrame") -> None:
     ranks = rank(area)[compared.mean_ranks.index]
     ranks = pandas().concat([ranks, ranks.mean().to_frame("mean").T]).rename_axis("data")
     files.table("ranks", ranks, "Ranks by APF; 1 is best.", digits=2, best="smallest")
-    friedman = "" if math.isnan(compared.friedman_p) else f" Friedman's test: $p = {compared.friedman_p:.3g}$."
+    friedman = "" if math.isnan(compared.friedman_p) else f" Friedman's test: p = {compared.friedman_p:.3g}."
     caption = f"Wilcoxon's signed-rank test for each pair, with Holm's correction, by APF.{friedman}"
     files.table("pairs", compared.pairs.set_index(["first", "second"]), caption, best=None)
     files.table("wins", wins(area), "Wins/ties/losses of rows against columns, by APF.", best=None)
-    files.figure("wins", lambda: win_map(area, title="wins/ties/losses by area under the Pareto front"))
-    files.figure("critical_difference", lambda: critical_difference_diagram(compared))
+    files.figure("wins", partial(win_map, area, title="wins/ties/losses by area under the Pareto front"))
+    files.figure("critical_difference", partial(critical_difference_diagram, compared))
 
 
 class _Files:
