@@ -109,6 +109,11 @@ EDGES = {
     "every run right": RESULTS.assign(accuracy=1.0),
     "models of gigabytes": RESULTS.assign(size_paper=RESULTS["size_paper"] * 1e5),
     "models of a few bytes": RESULTS.assign(size_paper=1.0),
+    "no reasons and times": RESULTS.drop(columns=["reason", "seconds"]),
+    "failures without reasons": undone(RESULTS, RESULTS.index[:9], "failed", None).drop(columns=["reason"]),
+    "only the columns that count": RESULTS[
+        ["data", "fold", "base", "method", "options", "n_leaves", "n_trees", "status", "accuracy", "size_paper"]
+    ],
     "no published sizes": RESULTS.assign(size_published=np.nan),
     "data sets nobody knows": study(("mine", "yours", "theirs"), ("A", "B", "C")),
 }

@@ -83,7 +83,7 @@ def study_of(results: "pd.DataFrame", size: str) -> Study:
     ordered = sorted(scores.columns, key=lambda name: (np.nan_to_num(mean_ranks[name], nan=np.inf), name))
     return Study(
         results=results,
-        runs=results.assign(method=labels(results)),
+        runs=_with_all_columns(results),
         size=size,
         table=table,
         areas=scores,
@@ -102,6 +102,12 @@ def with_fronts(table: "pd.DataFrame") -> "pd.DataFrame":
     for rows in table.groupby(["data", "method"]).indices.values():
         is_on_front[rows[pareto_front(accuracy[rows], nbytes[rows])]] = True
     return table.assign(front=is_on_front)
+
+
+def _with_all_columns(results: "pd.DataFrame") -> "pd.DataFrame":
+    """Return results with methods named as in the configurations; no reasons and times where there are none."""
+    missing = {name: value for name, value in (("reason", ""), ("seconds", np.nan)) if name not in results}
+    return results.assign(method=labels(results), **missing)
 
 
 def _largest(table: "pd.DataFrame") -> int:
