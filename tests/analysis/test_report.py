@@ -224,10 +224,19 @@ def test_the_tiles_name_the_method_that_is_best_on_most_data_sets(whole):
         best = best_below(configurations(RESULTS), cap)
         counts = best.eq(best.max(axis=1), axis=0).sum()
         n_data = best.notna().any(axis=1).sum()
-        first = re.fullmatch(rf"below {cap} KB(.+)best on (\d+) of {n_data}(?:, then (.+) on (\d+))?", tile)
-        assert counts[first[1]] == counts.max() == int(first[2])
-        if first[3]:
-            assert counts[first[3]] == int(first[4]) == counts.drop(first[1]).max()
+        first, n_best, then = re.fullmatch(rf"below {cap} KB(.+)best on (\d+) of {n_data}(?:, (.+))?", tile).groups()
+        assert counts[first] == counts.max() == int(n_best)
+        others = counts.drop(first)
+        seconds = others.index[others == others.max()]
+        as_good = {f"as is {name}" for name in seconds}
+        fewer = {f"then {name} on {others.max()}" for name in seconds}
+        assert then in (as_good if others.max() == counts.max() else fewer if others.max() else {None})
+
+
+def test_a_tile_names_two_methods_that_are_best_on_as_many_data_sets(report):
+    rows = [run(data, method, 0.9 + 0.01 * (data == method)) for data in ("A", "B") for method in ("A", "B")]
+    tiles = [tile["text"] for tile in report(pd.DataFrame(rows)).all("li") if tile["text"].startswith("below ")]
+    assert tiles == [f"below {cap} KBAbest on 1 of 2, as is B" for cap in (32, 64, 128, 256)]
 
 
 def test_areas_ranks_wins_and_pairs_are_those_of_the_results(whole):

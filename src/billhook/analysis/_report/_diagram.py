@@ -11,7 +11,7 @@ from billhook.budget.pages import Scale
 if TYPE_CHECKING:
     from billhook.analysis._comparison import Comparison
 
-MOST_LETTERS = 24
+MOST_LETTERS, MOST_RANKS = 24, 12
 # Pixels: the axis, then the bars of cliques, then the names.
 AXIS, FIRST_BAR, BAR_STEP, NAME_STEP, MARGIN = 34, 14, 11, 24, 16
 
@@ -57,10 +57,11 @@ def diagram(comparison: "Comparison", looks: Sequence[Look]) -> str:
 
 def _axis(x: Scale) -> str:
     """Return the ranks along the top, the best at the left."""
+    step = math.ceil(x.high / MOST_RANKS)
     marks = "".join(
         f'<line class="tick" x1="{x.at(k):.2f}%" y1="{AXIS - 6}" x2="{x.at(k):.2f}%" y2="{AXIS}"/>'
         f'<text x="{x.at(k):.2f}%" y="{AXIS - 11}" text-anchor="middle">{k}</text>'
-        for k in range(1, round(x.high) + 1)
+        for k in range(1, round(x.high) + 1, step)
     )
     return f'<line class="tick" x1="0%" y1="{AXIS}" x2="100%" y2="{AXIS}"/>{marks}'
 

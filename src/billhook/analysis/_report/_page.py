@@ -98,7 +98,10 @@ def _tile(study: Study, cap: int) -> str:
         order = np.argsort(-counts, kind="stable")
         first, second = order[0], order[1] if len(order) > 1 else order[0]
         look: Look = study.looks[first]
-        then = f", then {study.looks[second].name} on {counts[second]}" if second != first and counts[second] else ""
+        then = ""
+        if second != first and counts[second]:
+            name = study.looks[second].name
+            then = f", as is {name}" if counts[second] == counts[first] else f", then {name} on {counts[second]}"
         words = (
             f"{chip(int(first), look, escape(look.name))}"
             f"<span>best on {counts[first]} of {fitting.sum()}{escape(then)}</span>"
