@@ -60,7 +60,7 @@ def configurations(results: "DataFrame", *, size: str = "paper") -> "DataFrame":
     means = groups.agg(
         accuracy=("accuracy", "mean"), spread=("accuracy", "std"), nbytes=(column, "mean"), n_folds=("fold", "size")
     ).reset_index()
-    means["method"] = _labels(means)
+    means["method"] = labels(means)
     order = ["data", "method", "n_leaves", "n_trees", "options"]
     return means[COLUMNS].sort_values(order, kind="stable", ignore_index=True)
 
@@ -84,16 +84,17 @@ def require_columns(table: Any, wanted: Collection[str], what: str) -> None:
         )
 
 
+def labels(table: "DataFrame") -> Any:
+    """Return what methods are called: after their forests too, where there are several kinds of forests."""
+    forests = ~table["base"].isin(OWN)
+    if table.loc[forests, "base"].nunique() < 2:
+        return table["method"]
+    return table["method"].where(~forests, table["base"] + " " + table["method"])
+
+
 def _with_numbers(runs: "DataFrame", column: str) -> "DataFrame":
     """Return the runs with numbers where there are to be some, of whatever type they were read as."""
     pd = pandas()
     numbers = {name: pd.to_numeric(runs[name]).astype("float64") for name in ("accuracy", column)}
     shape = {name: pd.to_numeric(runs[name]).astype("Int64") for name in ("n_leaves", "n_trees")}
     return runs.assign(**numbers, **shape).dropna(subset=["accuracy", column])
-
-
-def _labels(table: "DataFrame") -> Any:
-    forests = ~table["base"].isin(OWN)
-    if table.loc[forests, "base"].nunique() < 2:
-        return table["method"]
-    return table["method"].where(~forests, table["base"] + " " + table["method"])

@@ -1,31 +1,36 @@
-"""Charts as SVG. Places are in percent of the box, so that a chart has any width and its letters keep their size."""
+"""The charts of a search."""
 
 import math
-from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._words import (
+from billhook.budget._words import in_words, is_share, score_text, scoring_text
+from billhook.budget.pages import (
+    Scale,
+    axis_names,
+    byte_axis,
+    byte_scale,
     count_text,
-    in_words,
-    is_share,
+    legend_item,
+    line,
+    log2,
     number_text,
-    score_text,
-    scoring_text,
+    padded,
+    round_ticks,
     share_text,
     size_text,
+    tick_across,
+    tick_up,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from billhook.budget._report import FitReport, Point
 
-MOST_TICKS = 6
-# A narrower chart would have less than two powers of two to label.
-LEAST_OCTAVES = 2.0
-PAD = 0.05
 # Below the best by so many times what the best nine tenths are, candidates are drawn at the lower edge.
 MOST_SPREAD = 4.0
 MOST_DOTS = 2_000
@@ -36,17 +41,6 @@ KINDS = {
     "front": "on the front",
     "chosen": "chosen",
 }
-
-
-class Scale(NamedTuple):
-    """The numbers at both ends of an axis."""
-
-    low: float
-    high: float
-
-    def at(self, number: float) -> float:
-        """Return where a number is, in percent from the low end; at an end if it is beyond."""
-        return 100.0 * min(max((number - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
 def candidates_chart(report: "FitReport") -> str:
@@ -65,7 +59,7 @@ def candidates_chart(report: "FitReport") -> str:
         f"and {scoring_text(report.scoring)}. The arrow keys go from one to the next."
     )
     inner = [
-        _byte_axis(x),
+        byte_axis(x),
         _score_axis(y, report.scoring),
         _budget_line(x, report.budget),
         _front_line(front, x, y, report.budget),
@@ -91,23 +85,23 @@ def scatter_chart(errors: NDArray[np.float64]) -> str:
         for true, said in rows.tolist()
     )
     ticks, step = round_ticks(scale)
-    marks = [_tick_across(scale.at(tick), number_text(tick, step)) for tick in ticks]
-    marks += [_tick_up(scale.at(tick), number_text(tick, step)) for tick in ticks]
+    marks = [tick_across(scale.at(tick), number_text(tick, step)) for tick in ticks]
+    marks += [tick_up(scale.at(tick), number_text(tick, step)) for tick in ticks]
     return (
         f'<div class="plot square"><svg id="rows" role="img" aria-labelledby="rows-title rows-desc">'
         f'<title id="rows-title">Predicted over true numbers</title>'
         f'<desc id="rows-desc">{count_text(len(rows), "row")} held out; on the line both are the same.</desc>'
         f'{"".join(marks)}<line class="same" x1="0%" y1="100%" x2="100%" y2="0%"/>{dots}'
-        f"{_axis_names('true', 'predicted')}</svg></div>"
+        f"{axis_names('true', 'predicted')}</svg></div>"
     )
 
 
 def legend() -> str:
     """Return what the dots and lines of the candidates' chart are."""
     dots = "".join(
-        _legend_item(f'<circle class="dot {kind}" cx="9" cy="9" r="{RADIUS[kind]}"/>', KINDS[kind]) for kind in KINDS
+        legend_item(f'<circle class="dot {kind}" cx="9" cy="9" r="{RADIUS[kind]}"/>', KINDS[kind]) for kind in KINDS
     )
-    budget = _legend_item('<line class="budget" x1="9" y1="1" x2="9" y2="17"/>', "budget")
+    budget = legend_item('<line class="budget" x1="9" y1="1" x2="9" y2="17"/>', "budget")
     return f'<ul class="legend">{dots}{budget}</ul>'
 
 
@@ -127,40 +121,12 @@ def label_of(point: "Point", scoring: str) -> str:
     return f"{point.nbytes:,} bytes, {score_text(point.score, scoring)}, {', '.join(kinds)}"
 
 
-def byte_scale(sizes: Sequence[int]) -> Scale:
-    """Return the ends of an axis of bytes, as logarithms of 2."""
-    low, high = log2(min(sizes)), log2(max(sizes))
-    pad = max(PAD * (high - low), (LEAST_OCTAVES - (high - low)) / 2)
-    return Scale(low - pad, high + pad)
-
-
 def score_scale(points: "Sequence[Point]") -> Scale:
     """Return the ends of an axis of scores: the few hopeless ones do not flatten the others."""
     scores = np.array([point.score for point in points])
     least, tenth, best = np.quantile(scores, (0.0, 0.1, 1.0)).tolist()
     low = max(least, best - MOST_SPREAD * (best - tenth)) if tenth < best else least
     return padded(min([low, *(point.score for point in points if point.is_on_front or point.is_chosen)]), best)
-
-
-def padded(low: float, high: float) -> Scale:
-    """Return an axis a little longer than from `low` to `high`, which may be the same."""
-    size = max(abs(low), abs(high))
-    is_flat = high - low <= 1e-9 * size
-    pad = (0.02 * size or 1.0) if is_flat else PAD * (high - low)
-    return Scale(low - pad, high + pad)
-
-
-def round_ticks(scale: Scale) -> tuple[list[float], float]:
-    """Return round numbers along an axis, and the step between them."""
-    least = (scale.high - scale.low) / MOST_TICKS
-    power = 10.0 ** math.floor(math.log10(least))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
-    return [k * step for k in range(math.ceil(scale.low / step), math.floor(scale.high / step) + 1)], step
-
-
-def log2(nbytes: int) -> float:
-    """Return the logarithm of a size, of none as of one byte."""
-    return math.log2(max(nbytes, 1))
 
 
 def _dot(number: int, point: "Point", x: Scale, y: Scale, scoring: str, *, is_focused: bool) -> str:
@@ -180,9 +146,9 @@ def _front_line(front: "Sequence[Point]", x: Scale, y: Scale, budget: int) -> st
         ends = max(budget, here.nbytes) if after is None else after.nbytes
         left, right = x.at(log2(here.nbytes)), x.at(log2(ends))
         level = 100 - y.at(here.score)
-        lines.append(_line("front", left, level, right, level))
+        lines.append(line("front", left, level, right, level))
         if after is not None:
-            lines.append(_line("front", right, level, right, 100 - y.at(after.score)))
+            lines.append(line("front", right, level, right, 100 - y.at(after.score)))
     return "".join(lines)
 
 
@@ -192,14 +158,7 @@ def _budget_line(x: Scale, budget: int) -> str:
     name = (
         f'<text class="budget" x="{at:.2f}%" y="0%" dy="-7" text-anchor="{anchor}">budget {size_text(budget)}</text>'
     )
-    return _line("budget", at, 0, at, 100) + name
-
-
-def _byte_axis(x: Scale) -> str:
-    first, last = math.ceil(x.low), math.floor(x.high)
-    step = -(-(last - first + 1) // MOST_TICKS)
-    powers = [power for power in range(first, last + 1) if power % step == 0]
-    return "".join(_tick_across(x.at(power), size_text(2.0**power)) for power in powers)
+    return line("budget", at, 0, at, 100) + name
 
 
 def _score_axis(y: Scale, scoring: str) -> str:
@@ -207,37 +166,8 @@ def _score_axis(y: Scale, scoring: str) -> str:
     words: Callable[[float, float], str] = number_text
     if is_share(scoring):
         ticks, words = [tick for tick in ticks if tick <= 1 + 1e-9], share_text
-    marks = "".join(_tick_up(y.at(tick), words(tick, step)) for tick in ticks)
-    return marks + _axis_names("size of the model's data", scoring_text(scoring))
-
-
-def _tick_across(at: float, text: str) -> str:
-    return (
-        f'{_line("grid", at, 0, at, 100)}<text class="tick" x="{at:.2f}%" y="100%" dy="17" '
-        f'text-anchor="middle">{escape(text)}</text>'
-    )
-
-
-def _tick_up(at: float, text: str) -> str:
-    return (
-        f'{_line("grid", 0, 100 - at, 100, 100 - at)}<text class="tick" x="0%" y="{100 - at:.2f}%" dx="-7" dy="4" '
-        f'text-anchor="end">{escape(text)}</text>'
-    )
-
-
-def _axis_names(across: str, up: str) -> str:
-    return (
-        f'<text class="axis" x="100%" y="100%" dy="36" text-anchor="end">{escape(across)}</text>'
-        f'<text class="axis" x="0%" y="0%" dx="-48" dy="-26">{escape(up)}</text>'
-    )
-
-
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line class="{kind}" x1="{x1:.2f}%" y1="{y1:.2f}%" x2="{x2:.2f}%" y2="{y2:.2f}%"/>'
-
-
-def _legend_item(mark: str, text: str) -> str:
-    return f'<li><svg width="18" height="18" aria-hidden="true">{mark}</svg>{escape(text)}</li>'
+    marks = "".join(tick_up(y.at(tick), words(tick, step)) for tick in ticks)
+    return marks + axis_names("size of the model's data", scoring_text(scoring))
 
 
 def _below(n_below: int, low: float, scoring: str) -> str:

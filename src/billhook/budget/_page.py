@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.budget._chart import candidates_chart, kind_of, label_of, legend, scatter_chart
-from billhook.budget._words import (
+from billhook.budget._words import difference_text, in_words, score_text, scoring_text, shared
+from billhook.budget.pages import (
+    box,
     count_text,
-    difference_text,
-    in_words,
-    score_text,
-    scoring_text,
-    shared,
+    document,
+    facts,
+    head,
+    number_head,
+    section,
     size_text,
+    table,
     time_text,
 )
 
@@ -28,8 +31,6 @@ if TYPE_CHECKING:
 MOST_CLASSES, MOST_PAIRS = 30, 15
 # Column headings longer than this are turned.
 SHORT_NAME = 4
-# The browser itself keeps the page from loading anything.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def page(report: "FitReport") -> str:
@@ -40,48 +41,25 @@ def page(report: "FitReport") -> str:
     report : FitReport
     """
     sections = (
-        _section("candidates", "Candidates", _candidates(report)),
-        _section("front", "The front", _front(report)),
-        _section("boards", "Boards", _boards(report)),
-        _section("steps", "Steps to the model", _steps(report)),
-        _section("mistakes", *_mistakes(report)),
-        _section("notes", "Notes", _notes(report.notes)),
-        _section("making", "How it was made", _making(report)),
+        section("candidates", "Candidates", _candidates(report)),
+        section("front", "The front", _front(report)),
+        section("boards", "Boards", _boards(report)),
+        section("steps", "Steps to the model", _steps(report)),
+        section("mistakes", *_mistakes(report)),
+        section("notes", "Notes", _notes(report.notes)),
+        section("making", "How it was made", _making(report)),
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">
-<title>{escape(report.title)}: {size_text(report.nbytes)}</title>
-<style>
-{_part("page.css")}</style>
-</head>
-<body>
-<main>
-<header>
-<h1>{escape(report.title)}</h1>
-<p class="summary">{_summary(report)}</p>
-</header>
-{"".join(sections)}</main>
-<script>
-{_part("page.js")}</script>
-</body>
-</html>
-"""
+    header = f'<header>\n<h1>{escape(report.title)}</h1>\n<p class="summary">{_summary(report)}</p>\n</header>\n'
+    return document(
+        f"{report.title}: {size_text(report.nbytes)}",
+        header + "".join(sections),
+        styles=_part("page.css"),
+        script=_part("page.js"),
+    )
 
 
 def _part(name: str) -> str:
     return files("billhook.budget").joinpath(name).read_text("utf-8")
-
-
-def _section(name: str, heading: str, content: str) -> str:
-    if not content:
-        return ""
-    return (
-        f'<section aria-labelledby="{name}-heading">\n<h2 id="{name}-heading">{heading}</h2>\n{content}\n</section>\n'
-    )
 
 
 def _summary(report: "FitReport") -> str:
@@ -134,8 +112,8 @@ def _front(report: "FitReport") -> str:
     if in_words(same):
         about += f" In all of them: {in_words(same)}."
     rows = [_front_row(k, point, same, report.scoring) for k, point in shown]
-    heads = (_number_head("bytes"), _number_head(scoring_text(report.scoring)), _head("settings"))
-    return f'<p class="aside">{escape(about)}</p>{_table("front", heads, rows)}'
+    heads = (number_head("bytes"), number_head(scoring_text(report.scoring)), head("settings"))
+    return f'<p class="aside">{escape(about)}</p>{table("front", heads, rows)}'
 
 
 def _front_row(number: int, point: "Point", same: dict[str, Any], scoring: str) -> str:
@@ -155,15 +133,15 @@ def _boards(report: "FitReport") -> str:
     if not rows:
         return ""
     heads = (
-        _head("board"),
-        _head("fits"),
-        _head("of the flash"),
-        _number_head("taken"),
-        _number_head("flash"),
-        _number_head("RAM"),
+        head("board"),
+        head("fits"),
+        head("of the flash"),
+        number_head("taken"),
+        number_head("flash"),
+        number_head("RAM"),
     )
     about = '<p class="aside">Flash taken by the data and the program that reads them, in bytes.</p>'
-    return about + _table("boards", heads, rows)
+    return about + table("boards", heads, rows)
 
 
 def _board_row(board: "Board", *, is_target: bool) -> str:
@@ -202,14 +180,14 @@ def _steps(report: "FitReport") -> str:
         _step_row(step, change, largest, report.scoring) for step, change in zip(report.steps, changes, strict=True)
     ]
     heads = (
-        _head("step"),
-        _number_head(scoring_text(report.scoring)),
-        _number_head("difference"),
-        _head("loss or gain"),
-        _number_head("bytes"),
-        _head("how"),
+        head("step"),
+        number_head(scoring_text(report.scoring)),
+        number_head("difference"),
+        head("loss or gain"),
+        number_head("bytes"),
+        head("how"),
     )
-    return _table("steps", heads, rows)
+    return table("steps", heads, rows)
 
 
 def _step_row(step: "Step", change: float | None, largest: float, scoring: str) -> str:
@@ -256,7 +234,7 @@ def _confusion(counts: NDArray[np.int64], classes: Sequence[str]) -> str:
         f'<table class="confusion"><thead><tr><th scope="col">true</th>{heads}<th scope="col">right</th></tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
-    return about + _box("mistakes", table)
+    return about + box("mistakes", table)
 
 
 def _class_head(name: str, *, is_turned: bool) -> str:
@@ -288,8 +266,8 @@ def _worst_pairs(counts: NDArray[np.int64], classes: Sequence[str]) -> str:
         for true, said in (divmod(int(k), len(classes)) for k in worst)
         if wrong[true, said]
     ]
-    heads = (_head("true class"), _head("taken for"), _number_head("rows"), _head("of the true class"))
-    return _table("mistakes", heads, rows) if rows else ""
+    heads = (head("true class"), head("taken for"), number_head("rows"), head("of the true class"))
+    return table("mistakes", heads, rows) if rows else ""
 
 
 def _errors(errors: NDArray[np.float64]) -> str:
@@ -307,28 +285,11 @@ def _notes(notes: Iterable[str]) -> str:
 
 
 def _making(report: "FitReport") -> str:
-    facts = {
-        "Trials": f"{report.n_trials:,}",
-        "Time": time_text(report.seconds),
-        "Seed": str(report.seed),
-        "Versions": ", ".join(f"{name} {version}" for name, version in report.versions.items()),
-    }
-    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{escape(fact)}</dd>' for name, fact in facts.items() if fact)}</dl>"
-
-
-def _head(text: str) -> str:
-    return f'<th scope="col">{escape(text)}</th>'
-
-
-def _number_head(text: str) -> str:
-    return f'<th scope="col" class="number">{escape(text)}</th>'
-
-
-def _table(name: str, heads: Iterable[str], rows: Iterable[str]) -> str:
-    head, body = "".join(heads), "\n".join(rows)
-    return _box(name, f'<table class="{name}"><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>')
-
-
-def _box(name: str, table: str) -> str:
-    """Return a table that scrolls by itself where it is wider than the page."""
-    return f'<div class="box" role="region" tabindex="0" aria-labelledby="{name}-heading">{table}</div>'
+    return facts(
+        {
+            "Trials": f"{report.n_trials:,}",
+            "Time": time_text(report.seconds),
+            "Seed": str(report.seed),
+            "Versions": ", ".join(f"{name} {version}" for name, version in report.versions.items()),
+        }
+    )

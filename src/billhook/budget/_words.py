@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from billhook.budget.pages import minus
+
 SCORINGS = {"r2": "R\N{SUPERSCRIPT TWO}"}
 SHARES = ("accuracy", "balanced_accuracy")
-MINUS = "\N{MINUS SIGN}"
 FAMILIES = {
     "boosted": "boosted trees",
     "random_forest": "random forest",
@@ -81,72 +82,17 @@ def score_text(score: float, scoring: str) -> str:
     """
     if not math.isfinite(score):
         return "none"
-    return _minus(f"{score:.2%}" if is_share(scoring) else _four_digits(score))
+    return minus(f"{score:.2%}" if is_share(scoring) else _four_digits(score))
 
 
 def difference_text(difference: float, scoring: str) -> str:
     """Return a signed difference of scores, of shares in points of a hundred."""
     if not math.isfinite(difference):
         return "none"
-    return _minus(f"{100 * difference:+.2f} points" if is_share(scoring) else f"{difference:+.4g}")
-
-
-def number_text(value: float, step: float) -> str:
-    """Return a number on an axis with this step between two of them."""
-    if abs(value) >= 1e6 or step < 1e-6:
-        return _minus(f"{value:.6g}")
-    return _minus(f"{value + 0.0:,.{_decimals(step)}f}")
-
-
-def share_text(value: float, step: float) -> str:
-    """Return a share on an axis with this step between two of them."""
-    return _minus(f"{value + 0.0:.{_decimals(100 * step)}%}")
-
-
-def size_text(nbytes: float) -> str:
-    """Return a size in bytes, KB or MB of 1024.
-
-    Examples
-    --------
-    >>> size_text(512), size_text(16384), size_text(20000)
-    ('512 B', '16 KB', '19.5 KB')
-    """
-    for unit, factor in (("MB", 2**20), ("KB", 2**10)):
-        if nbytes >= factor:
-            return f"{nbytes / factor:,.1f}".removesuffix(".0") + f" {unit}"
-    return f"{nbytes:.0f} B"
-
-
-def time_text(seconds: float) -> str:
-    """Return a span of time.
-
-    Examples
-    --------
-    >>> time_text(7.25), time_text(200), time_text(7320)
-    ('7.2 s', '3 min 20 s', '2 h 2 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
-def count_text(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return minus(f"{100 * difference:+.2f} points" if is_share(scoring) else f"{difference:+.4g}")
 
 
 def _four_digits(number: float) -> str:
     if abs(number) >= 1e4 and abs(number) < 1e12:  # rather than an exponent
         return f"{float(f'{number:.4g}'):,.0f}"
     return f"{number:#.4g}".removesuffix(".")
-
-
-def _decimals(step: float) -> int:
-    return max(0, -math.floor(math.log10(step) + 1e-9))
-
-
-def _minus(number: str) -> str:
-    return number.replace("-", MINUS)

@@ -1,0 +1,41 @@
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from billhook.analysis._report._page import page
+from billhook.analysis._report._study import study_of
+from billhook.forest import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_report(
+    results: "pd.DataFrame",
+    path: str | PathLike[str],
+    *,
+    about: Mapping[str, Any] | None = None,
+    size: str = "paper",
+) -> Path:
+    """Write a page on a study: one HTML file that opens without a network. Return its path.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row per run.
+    path : path of a file
+        Its folder is there; a file of this name is replaced.
+    about : mapping, optional
+        What the results do not say. `study` is the title; `seconds`, by data set and method, is how long it took,
+        where the times of the runs are not what is meant; `counts` is the number of runs by status, where the table
+        has not all of them. All else, as `machine` or `versions`, is told as it is.
+    size : {"paper", "published", "packed"}
+        How bytes are counted.
+    """
+    if about is not None and not isinstance(about, Mapping):
+        raise TypeError(f"about is a mapping from names to facts, not {type(about).__name__}")
+    html = page(study_of(results, size), about or {})
+    with replacing(path) as file:
+        file.write(html.encode("utf-8", "replace"))  # half a surrogate pair has no place in a file
+    return Path(path)
