@@ -34,8 +34,8 @@ def bench_of(load, step=1):
         Shrinking(),
         Shrinking(2.0, 1.0),
         Shrinking(1.0, 10.0, 3, rounding="alone"),
-        Shrinking(1.5, 3.0, 4, 16, True),
-        Shrinking(3.0, 1.0, 2, 8),
+        Shrinking(1.5, 3.0, 4, 16, True, "labels"),
+        Shrinking(3.0, 1.0, 2, 8, rounding="labels"),
     ],
     ids=str,
 )
@@ -236,6 +236,17 @@ def test_a_job_grows_its_recipe_once():
     ways = (Shrinking(), Shrinking(1.0, 1.0), Shrinking(2.0, 1.0))
     bench.run(jobs_of([Trial(200, one, way) for way in ways], 0, is_quick=True)[0])
     assert len([key for key in grown if isinstance(key[0], Recipe)]) == 1
+
+
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes])
+def test_what_goes_on_growing_is_what_was_grown_at_once(load):
+    recipe = Recipe("boosted", 8, 0.3, 6, 32)
+    step, once = bench_of(load), bench_of(load)
+    parted = once.split(0)
+    for n_leaves in (20, 50, 400):
+        stepwise = step.grown(recipe, parted, n_leaves)[0]
+    assert stepwise.n_trees == 50
+    assert stepwise == once.grown(recipe, parted, 400)[0]
 
 
 def test_a_budget_too_small_says_the_smallest():

@@ -15,7 +15,7 @@ from billhook.budget._recipe import Recipe, Trial
 from billhook.budget._rows import Rows, Split, all_rows, sample, split
 from billhook.budget._scoring import Score
 from billhook.budget._shrink import Learned, TooSmallError, shrink
-from billhook.budget._trees import grow, has_xgboost, n_rounds
+from billhook.budget._trees import Grown, has_xgboost, n_rounds
 from billhook.forest import Forest
 from billhook.packing import Coding, Cuts, Packed, cut
 
@@ -59,8 +59,6 @@ class Bench:
     rows : Rows
     score : function
     seed : int
-    n_jobs : int
-        Threads of one trial.
     given : Given, optional
         The caller's own ensemble, if that is to be shrunk.
     """
@@ -68,7 +66,6 @@ class Bench:
     rows: Rows
     score: Score
     seed: int = 0
-    n_jobs: int = 1
     given: Given | None = None
 
     def __post_init__(self) -> None:
@@ -182,17 +179,10 @@ class Bench:
             )
             return made
         cuts = self.cuts(recipe.bits, recipe.bins, parted)
+        # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
         key = (recipe, parted.number)
-        with self._lock:
-            if key in self._grown and self._grown[key][0] < n_leaves:
-                del self._grown[key]
-        _, forest = self._kept(
-            self._grown,
-            KEPT_FORESTS,
-            key,
-            lambda: (n_leaves, grow(recipe, self.rows, cuts, parted, n_leaves, self.seed, self.n_jobs)),
-        )
-        return forest, cuts.coding, cuts.codes
+        grown: Grown = self._kept(self._grown, KEPT_FORESTS, key, lambda: Grown(recipe, self.rows, parted, self.seed))
+        return grown.forest(n_leaves, cuts), cuts.coding, cuts.codes
 
     @property
     def n_values(self) -> int:
@@ -221,7 +211,7 @@ class Bench:
                 return kept[key]
         made = make()
         with self._lock:
-            kept[key] = made
+            made = kept.setdefault(key, made)
             while len(kept) > most:
                 kept.popitem(last=False)
         return made

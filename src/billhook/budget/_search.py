@@ -24,7 +24,7 @@ FINALISTS = (8, 5, 3, 3, 2)
 # Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
-MOST_BINS = 100_000
+MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
 WARM_UP_ROWS, WARM_UP_LEAVES, WARM_UP_BUDGET = 300, 4, 400
 MANY_CLASSES = 50
 FAMILIES = ("boosted", "random_forest", "extra_trees")
@@ -161,7 +161,12 @@ class Search:
             if budget is None or nbytes <= budget:
                 scores = tuple(one.score - easier[one.split] for one in known)
                 found.append(Candidate(trial, nbytes, scores, packed[-1], final))
-        return sorted(found, key=lambda one: (-one.score, one.nbytes, repr(one.trial)))
+        # Of equals, the one that did better when it was tried; then the smaller.
+        return sorted(found, key=lambda one: (-one.score, -self._tried_score(one.trial), one.nbytes, repr(one.trial)))
+
+    def _tried_score(self, trial: Trial) -> float:
+        tried = [one.score for number, one in self.outcomes[trial].items() if number < FIRST_FINAL]
+        return float(np.mean(tried)) if tried else -np.inf
 
     def _finals_of(self, budget: int | None) -> list[int]:
         """Return the last splits that models for a budget, or for the last, were compared on: some or all."""
@@ -377,8 +382,11 @@ def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
     if "given" in families:
         shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
         return [Recipe("given", leaves, bits=bits) for leaves, bits in shapes]
-    # Growing takes as long as there are bins of all features, for every class.
-    most_bins = max(8, 1 << int(np.log2(MOST_BINS / (bench.rows.X.shape[1] * bench.rows.n_values))))
+    # Growing takes as long as there are bins of all features, for every class; and where there are more than two, the
+    # finest of them gain nothing.
+    n_values = bench.rows.n_values
+    affordable = MOST_BINS if n_values == 1 else MOST_BINS_OF_VECTORS
+    most_bins = max(8, 1 << int(np.log2(max(1.0, affordable / (bench.rows.X.shape[1] * n_values)))))
     first = ((32, 0.4, 7, 64), (128, 0.5, 12, 1024), (8, 0.1, 6, 32), (16, 0.4, 6, 32))
     settings = (*first, (32, 0.3, 8, 256), (16, 0.15, 8, 128), (64, 0.3, 8, 128), (32, 0.1, 7, 64))
     found = []

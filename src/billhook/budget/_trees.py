@@ -1,5 +1,6 @@
 """Ensembles grown on codes."""
 
+import threading
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -19,15 +20,37 @@ N_TREES = 64
 PRUNING_ROWS = 10_000
 
 
-def grow(recipe: Recipe, rows: Rows, cuts: Cuts, split: Split, n_leaves: int, seed: int, n_jobs: int) -> Forest:
-    """Return an ensemble of about so many leaves, grown on the bins of some rows; its thresholds are codes."""
-    bins = cuts.bins(split.train)
-    y, weight = rows.y[split.train], rows.weight[split.train]
-    if recipe.family == "boosted":
-        forest = _boosted(recipe, rows, bins, y, weight, n_rounds(recipe, n_leaves), seed, n_jobs)
-    else:
-        forest = _averaged(recipe, rows, bins, y, weight, seed, n_jobs)
-    return on_codes(forest, cuts, rows)
+class Grown:
+    """An ensemble grown on the bins of some rows, which goes on growing when more of it is needed.
+
+    Boosting that goes on where it stopped gives the very trees that it would have given at once.
+    """
+
+    def __init__(self, recipe: Recipe, rows: Rows, split: Split, seed: int) -> None:
+        self.recipe, self.rows, self.split, self.seed = recipe, rows, split, seed
+        self._lock = threading.Lock()
+        self._booster: Any = None
+        self._forest: Forest | None = None
+        self._n_leaves = 0
+
+    def forest(self, n_leaves: int, cuts: Cuts) -> Forest:
+        """Return the ensemble with about so many leaves, or more; its thresholds are codes."""
+        with self._lock:
+            if self._forest is None or (self.recipe.family == "boosted" and self._n_leaves < n_leaves):
+                self._forest = on_codes(self._grow(n_leaves, cuts.bins(self.split.train)), cuts, self.rows)
+                self._n_leaves = n_leaves
+            return self._forest
+
+    def _grow(self, n_leaves: int, bins: NDArray[Any]) -> Forest:
+        rows, train = self.rows, self.split.train
+        labelled = (bins, rows.y[train], rows.weight[train])
+        if self.recipe.family != "boosted":
+            return _averaged(self.recipe, rows, *labelled, self.seed)
+        n_trees = n_rounds(self.recipe, n_leaves)
+        if not has_xgboost():
+            return _histogram_boosted(self.recipe, rows, *labelled, n_trees, self.seed)
+        self._booster, forest = _boosted(self.recipe, rows, *labelled, n_trees, self.seed, self._booster)
+        return forest
 
 
 def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
@@ -61,18 +84,19 @@ def _boosted(
     weight: NDArray[np.float64],
     n_trees: int,
     seed: int,
-    n_jobs: int,
-) -> Forest:
-    if not has_xgboost():
-        return _histogram_boosted(recipe, rows, bins, y, weight, n_trees, seed)
+    begun: Any,
+) -> tuple[Any, Forest]:
+    """Return boosted trees, so many with those that were begun with, as XGBoost's and as a forest."""
     import xgboost
 
     middle, width = 0.0, 1.0
     if rows.classes is None:
         y, middle, width = standardised(y, weight)
-    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=n_jobs)
-    forest = as_forest(xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": n_jobs}, data, n_trees))
-    return replace(forest, value=forest.value * width, base=forest.base * width + middle)
+    n_new = n_trees - (0 if begun is None else begun.num_boosted_rounds())
+    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=1)
+    booster = xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
+    forest = as_forest(booster)
+    return booster, replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
 
 def boosting_parameters(recipe: Recipe, rows: Rows, seed: int) -> dict[str, Any]:
@@ -137,13 +161,12 @@ def _averaged(
     y: NDArray[Any],
     weight: NDArray[np.float64],
     seed: int,
-    n_jobs: int,
 ) -> Forest:
     from sklearn import ensemble
 
     kind = "ExtraTrees" if recipe.family == "extra_trees" else "RandomForest"
     maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
-    model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=n_jobs)
+    model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=1)
     forest = as_forest(model.fit(bins, y, sample_weight=weight))
     return best_first(forest, bins.astype(np.float32), y, weight)
 

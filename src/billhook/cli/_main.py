@@ -3,7 +3,7 @@ import sys
 from collections.abc import Sequence
 from subprocess import SubprocessError
 
-from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _targets
+from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
 from billhook.codegen import MissingToolError
 
 
@@ -12,7 +12,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
     parser.add_argument("--version", action="version", version=f"billhook {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (_fit, _prune, _refine, _merge, _emit, _measure, _methods, _targets, _data):
+    for command in (_fit, _prune, _refine, _merge, _emit, _measure, _methods, _targets, _data, _study):
         command.add_to(commands)
     given = parser.parse_args(arguments)
     if not hasattr(given, "run"):

@@ -72,6 +72,7 @@ def run(
         try:
             store.forget(("skipped", "failed", "timed_out") if retry else ("skipped",))
             jobs, n_runs = _plan(study, store, skip_missing, time_limit)
+            store.tell("n_runs", n_runs)
             with Watch(store, n_runs, progress) as watch:
                 workers: Workers = Here(folder) if scheduler is None else Cluster(scheduler, store)
                 for some, n_at_once in _by_memory(jobs, n_jobs, memory_limit):
@@ -106,6 +107,7 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
             "versions": store.told("versions", {}),
             "machine": store.told("machine", {}),
             "elapsed": store.told("seconds", 0.0),
+            "n_runs": store.told("n_runs", 0),
             "counts": store.statuses(),
             "seconds": {name: some.droplevel(0).to_dict() for name, some in seconds.groupby(level=0)},
         }

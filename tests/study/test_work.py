@@ -1,0 +1,193 @@
+"""What a study measures, against the same done the plain way."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+import billhook as bh
+from billhook.study import Method, Source, Study
+from billhook.study._rows import rows_of, seed_of
+from billhook.study._scores import scores_of
+from billhook.study._study import BOOSTING, SEARCH, Unit
+
+X, y = load_digits(return_X_y=True)
+X = X.astype(np.float32)
+
+
+def study_of(*methods, **options):
+    given = {"folds": 3, "seed": 5, "n_base_trees": 24, "max_leaves": (8, 32), "n_trees": (4, 8), **options}
+    return Study("small", (Source("digits"),), methods, **given)
+
+
+def run(study, tmp_path):
+    found = bh.study.run(study, tmp_path / "results")
+    assert (found["status"] == "done").all(), found["reason"].unique()
+    return found.set_index(["fold", "method", "options", "n_leaves", "n_trees"])
+
+
+def fold(number):
+    return list(StratifiedKFold(3, shuffle=True, random_state=5).split(X, y))[number]
+
+
+BASES = {
+    "random_forest": lambda leaves, seed: RandomForestClassifier(24, max_leaf_nodes=leaves, random_state=seed),
+    "extra_trees": lambda leaves, seed: ExtraTreesClassifier(
+        24, max_leaf_nodes=leaves, bootstrap=True, random_state=seed
+    ),
+    "bagging": lambda leaves, seed: BaggingClassifier(
+        DecisionTreeClassifier(max_leaf_nodes=leaves), 24, random_state=seed
+    ),
+}
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_runs_are_those_of_forests_grown_for_each_number_of_leaves(base, tmp_path):
+    methods = (Method("RE", prune="reduced_error"), Method("LMD", prune="largest_mean_distance"), Method("first"))
+    found = run(study_of(*methods, bases=(base,)), tmp_path)
+    for number in (0, 2):
+        train, test = fold(number)
+        for leaves in (8, 32):
+            # Not truncated, but grown anew.
+            model = BASES[base](leaves, seed_of(5, "digits", number, base)).fit(X[train], y[train])
+            for label, method in (("RE", "reduced_error"), ("LMD", "largest_mean_distance")):
+                for n_trees in (4, 8):
+                    small = bh.prune(model, X[train], y[train], method=method, n_trees=n_trees)
+                    row = found.loc[(number, label, "{}", leaves, n_trees)]
+                    assert row.n_nodes == small.n_nodes
+                    assert row.size_paper == small.size("paper")
+                    assert row.size_published == small.size("as_published")
+                    assert row.accuracy == pytest.approx(accuracy_score(y[test], small.predict(X[test])))
+                    assert row.accuracy_train == pytest.approx(accuracy_score(y[train], small.predict(X[train])))
+            first = bh.as_forest(model).select(range(8))
+            row = found.loc[(number, "first", "{}", leaves, 8)]
+            assert row.f1 == pytest.approx(f1_score(y[test], first.predict(X[test]), average="macro"))
+            assert row.balanced_accuracy == pytest.approx(balanced_accuracy_score(y[test], first.predict(X[test])))
+
+
+def test_refined_and_merged_forests(tmp_path):
+    refined = Method("LR", refine=(("epochs", 5), ("solver", "sgd")))
+    merged = Method("merged", merge=(("l2", 1.0), ("share", 0.5)))
+    found = run(study_of(refined, merged, Method("RF"), n_trees=(4,), sizes=("paper", "packed")), tmp_path)
+    train, test = fold(0)
+    seed = seed_of(5, "digits", 0, "random_forest")
+    model = BASES["random_forest"](32, seed).fit(X[train], y[train])
+    small = bh.as_forest(model).select(range(4))
+    better = bh.refine(
+        small,
+        X[train],
+        y[train],
+        solver="sgd",
+        epochs=5,
+        validation_fraction=None,
+        random_state=seed_of(5, "digits", 0, "random_forest", 32, 4, "refine"),
+    )
+    row = found.loc[(0, "LR", "{}", 32, 4)]
+    assert row.accuracy == pytest.approx(accuracy_score(y[test], better.predict(X[test])))
+    assert row.size_packed == bh.pack(better).nbytes
+    assert found.loc[(0, "merged", "{}", 32, 4)].size_paper <= small.size("paper") / 2
+    assert np.isnan(found["size_published"].astype(float)).all()
+
+
+@pytest.mark.parametrize("engine", ["xgboost", "histogram", "exact"])
+def test_rounds_of_boosting_are_those_of_a_shorter_run(engine, tmp_path):
+    method = Method("GB", base=BOOSTING, options=(("engine", engine), ("max_depth", 3)), max_leaves=(8,))
+    found = run(study_of(method, n_trees=(2, 6), folds=2), tmp_path)
+    train, test = list(StratifiedKFold(2, shuffle=True, random_state=5).split(X, y))[1]
+    seed = seed_of(5, "digits", 1, BOOSTING)
+    common = {"learning_rate": 0.1, "max_depth": 3, "random_state": seed}
+    if engine == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        model = xgboost.XGBClassifier(
+            n_estimators=2, max_leaves=8, grow_policy="lossguide", reg_lambda=0, min_child_weight=0, **common
+        )
+    elif engine == "histogram":
+        model = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=8, min_samples_leaf=1, **common)
+    else:
+        model = GradientBoostingClassifier(n_estimators=2, max_leaf_nodes=8, **common)
+    model.fit(X[train], y[train])
+    row = found.loc[(1, "GB", "{}", 8, 2)]
+    assert row.accuracy == pytest.approx(accuracy_score(y[test], model.predict(X[test])))
+    assert row.n_nodes == bh.as_forest(model).n_nodes
+    assert found.loc[(1, "GB", "{}", 8, 6)].n_nodes > row.n_nodes
+
+
+def test_a_dedicated_third_prunes(tmp_path):
+    method = Method("IE", prune="individual_error")
+    dedicated = run(study_of(method, pruning_data="dedicated"), tmp_path / "a")
+    whole = run(study_of(method), tmp_path / "b")
+    assert (dedicated["accuracy"] > 0.5).all()
+    assert not dedicated["accuracy"].equals(whole["accuracy"])
+    data = bh.study.load_source(Source("digits"))
+    study = study_of(method, pruning_data="dedicated")
+    rows = rows_of(study, Unit("digits", 0, "random_forest"), data)
+    n_train = len(rows.train.y)
+    assert len(rows.judged.y) == pytest.approx(n_train / 3, abs=1)
+    assert len(rows.grown.y) + len(rows.judged.y) == n_train
+    both = np.concatenate([rows.grown.X, rows.judged.X])
+    assert sorted(map(bytes, both)) == sorted(map(bytes, rows.train.X))
+    # What was found is what the method finds with that third.
+    test = fold(0)[1]
+    model = BASES["random_forest"](32, seed_of(5, "digits", 0, "random_forest")).fit(rows.grown.X, rows.grown.y)
+    small = bh.prune(model, rows.judged.X, rows.judged.y, method="individual_error", n_trees=8)
+    expected = accuracy_score(y[test], small.predict(X[test]))
+    assert dedicated.loc[(0, "IE", "{}", 32, 8)].accuracy == pytest.approx(expected)
+
+
+def test_the_search_for_budgets_is_one_of_the_methods(tmp_path):
+    options = (("budget", ("1KB", 2048)), ("trials", 4))
+    method = Method("search", base=SEARCH, options=options)
+    found = bh.study.run(study_of(method, folds=2, sizes=("paper", "packed")), tmp_path / "results")
+    assert list(found["status"]) == ["done"] * 4
+    assert found["n_leaves"].isna().all()
+    sizes = found.set_index(["fold", "options"])["size_packed"]
+    for number in (0, 1):
+        # With so few trials the best may be the smaller one.
+        assert sizes[number, '{"budget": "1KB"}'] <= 1024
+        assert sizes[number, '{"budget": 2048}'] <= 2048
+    assert (found["accuracy"] > 0.6).all()
+
+
+def test_what_one_method_cannot_do_does_not_stop_the_others(tmp_path):
+    methods = (
+        Method("wrong", refine=(("solver", "sgd"), ("step_size", 1e9))),
+        Method("many", n_trees=(4, 99)),
+        Method("RE", prune="reduced_error"),
+    )
+    found = bh.study.run(study_of(*methods, folds=2, max_leaves=(8,), n_trees=(4,)), tmp_path / "results")
+    by_method = found.groupby("method")
+    assert set(by_method.get_group("wrong")["status"]) == {"failed"}
+    assert by_method.get_group("wrong")["reason"].str.startswith("ValueError: the loss grows without end").all()
+    many = by_method.get_group("many").set_index("n_trees")
+    assert set(many.loc[4, "status"]) == {"done"}
+    assert set(many.loc[99, "reason"]) == {"the base ensemble has 24 trees"}
+    assert set(by_method.get_group("RE")["status"]) == {"done"}
+
+
+def test_what_takes_too_long_is_left(tmp_path):
+    slow = Method("slow", refine=(("epochs", 100_000_000), ("solver", "sgd"), ("step_size", 1e-6)))
+    study = study_of(slow, Method("quick"), folds=2, max_leaves=(8,), n_trees=(4,))
+    found = bh.study.run(study, tmp_path / "results", time_limit=1.0)
+    assert dict(zip(found["method"], found["status"], strict=True)) == {"slow": "timed_out", "quick": "done"}
+    assert set(found["reason"].dropna()) == {"took longer than 1 s"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_are_scikit_learns(seed):
+    random = np.random.default_rng(seed)
+    n_classes = int(random.integers(2, 7))
+    true, predicted = random.integers(0, n_classes, (2, int(random.integers(1, 30))))
+    found = scores_of(true, predicted, n_classes)
+    assert found.accuracy == pytest.approx(accuracy_score(true, predicted))
+    recalls = [np.mean(predicted[true == c] == c) for c in np.unique(true)]
+    assert found.balanced_accuracy == pytest.approx(np.mean(recalls))
+    assert found.f1 == pytest.approx(f1_score(true, predicted, average="macro", zero_division=0.0))
