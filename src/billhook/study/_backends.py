@@ -1,6 +1,7 @@
 """Who does the units of a study: processes of this machine, or the workers of a Dask cluster."""
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Done = tuple[Unit, float]
 TOPIC = "billhook-study"
+WATCH_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,12 @@ class Workers(Protocol):
 class Here:
     """Processes of this machine, which write to the results themselves."""
 
-    folder: Path
+    store: Store
 
     def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:
         """Do jobs, so many at once, and yield which are done, and how long they took."""
         if n_at_once == 1:
-            yield from (_do_here(job, self.folder, None) for job in jobs)
+            yield from (_do(job, self.store) for job in jobs)
             return
         from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -59,7 +61,7 @@ class Here:
             n_at_once, backend="loky", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         try:
-            yield from parallel(delayed(_do_here)(job, self.folder, os.getpid()) for job in jobs)
+            yield from parallel(delayed(_do_in_process)(job, self.store.path.parent, os.getpid()) for job in jobs)
         except TerminatedWorkerError as error:
             raise ResultsError(
                 f"a worker process was killed, perhaps for want of memory ({_first_line(error)}). What was finished "
@@ -67,17 +69,27 @@ class Here:
             ) from error
 
 
-def _do_here(job: Job, folder: Path, parent: int | None) -> Done:
+def _do_in_process(job: Job, folder: Path, parent: int) -> Done:
+    _end_with(parent)
+    return _do(job, _store_of(folder))
+
+
+def _do(job: Job, store: Store) -> Done:
     start = time.perf_counter()
-    store = _store_of(folder)
-
-    def record(rows: list[Run] | list[Work]) -> None:
-        if parent is not None and os.getppid() != parent:
-            raise SystemExit("whoever wanted this has gone")
-        store.add(rows)
-
-    do(job.study, job.unit, load_again(job.source), set(job.known), record, job.time_limit)
+    do(job.study, job.unit, load_again(job.source), set(job.known), store.add, job.time_limit)
     return job.unit, time.perf_counter() - start
+
+
+@lru_cache(maxsize=1)
+def _end_with(parent: int) -> None:
+    """Have this process end when its parent does, which may be killed: else it would work on for nobody."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @lru_cache(maxsize=1)

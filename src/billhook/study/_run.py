@@ -74,7 +74,7 @@ def run(
             jobs, n_runs = _plan(study, store, skip_missing, time_limit)
             store.tell("n_runs", n_runs)
             with Watch(store, n_runs, progress) as watch:
-                workers: Workers = Here(folder) if scheduler is None else Cluster(scheduler, store)
+                workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
                 for some, n_at_once in _by_memory(jobs, n_jobs, memory_limit):
                     for unit, seconds in workers.map(some, n_at_once):
                         watch.done(unit, seconds)

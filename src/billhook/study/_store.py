@@ -86,6 +86,9 @@ class Store:
         with self._errors():
             self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False)
             found = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+            health = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if health != "ok":
+                raise sqlite3.DatabaseError(f"malformed: {health}")
         if found is None or found[0] != str(FORMAT):
             self.close()
             raise ResultsError(

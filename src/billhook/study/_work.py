@@ -18,7 +18,7 @@ from billhook.refinement import merge, refine
 from billhook.study._forests import Made, Picked, Trees, node_bytes
 from billhook.study._rows import Rows, rows_of, seed_of
 from billhook.study._scores import scores_of
-from billhook.study._store import Run, Work, skipped
+from billhook.study._store import ResultsError, Run, Work, skipped
 from billhook.study._study import BOOSTING, SEARCH, Configuration, Study, Unit, configurations_of
 from billhook.study._time import TimedOut, at_most
 from billhook.study._trees import boost, grow
@@ -41,7 +41,7 @@ def do(
         try:
             made.rows = rows_of(study, unit, data)
             {BOOSTING: made.boosted, SEARCH: made.searched}.get(unit.base, made.forests)()
-        except (KeyboardInterrupt, SystemExit):
+        except ResultsError:  # what cannot be written cannot be written as failed either
             raise
         except Exception as error:
             made.fail_rest(error)
