@@ -42,6 +42,9 @@ class Workers(Protocol):
     def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:
         """Do jobs, so many at once, and yield which are done, and how long they took."""
 
+    def close(self) -> None:
+        """Leave them."""
+
 
 @dataclass
 class Here:
@@ -67,6 +70,9 @@ class Here:
                 f"a worker process was killed, perhaps for want of memory ({_first_line(error)}). What was finished "
                 "is there: run it again, with fewer jobs or a memory limit"
             ) from error
+
+    def close(self) -> None:
+        """Nothing is left to do: processes end when nobody has work for them."""
 
 
 def _do_in_process(job: Job, folder: Path, parent: int) -> Done:

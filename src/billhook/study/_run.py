@@ -5,7 +5,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -73,9 +73,10 @@ def run(
             store.forget(("skipped", "failed", "timed_out") if retry else ("skipped",))
             jobs, n_runs = _plan(study, store, skip_missing, time_limit)
             store.tell("n_runs", n_runs)
-            with Watch(store, n_runs, progress) as watch:
-                workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
-                for some, n_at_once in _by_memory(jobs, n_jobs, memory_limit):
+            shares = list(_by_memory(jobs, n_jobs, memory_limit))
+            workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
+            with closing(workers), Watch(store, n_runs, progress) as watch:
+                for some, n_at_once in shares:
                     for unit, seconds in workers.map(some, n_at_once):
                         watch.done(unit, seconds)
             store.tell("seconds", watch.seconds + store.told("seconds", 0.0))

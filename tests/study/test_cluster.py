@@ -1,0 +1,88 @@
+"""Studies on a real cluster on this machine: two worker processes."""
+
+import os
+import signal
+import threading
+from functools import partial
+
+import pandas as pd
+import pytest
+
+import billhook as bh
+from billhook.cli import main
+from billhook.study import Method, Source, Study
+from billhook.study import _backends as backends
+
+distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'billhook[dask]'")
+
+STUDY = Study(
+    "small",
+    (Source("digits"), Source("wine")),
+    (
+        Method("RE", prune="reduced_error"),
+        Method("CA", prune="cluster_accuracy"),
+        Method("LR", refine=(("epochs", 3), ("solver", "bcd"))),
+    ),
+    folds=3,
+    n_base_trees=16,
+    max_leaves=(8, 16),
+    n_trees=(4, 8),
+)
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+
+
+def assert_same(found, expected):
+    pd.testing.assert_frame_equal(found.drop(columns="seconds"), expected.drop(columns="seconds"), check_exact=True)
+
+
+def test_a_cluster_gives_the_numbers_of_one_process(cluster, tmp_path):
+    here = bh.study.run(STUDY, tmp_path / "here")
+    told = []
+    there = bh.study.run(
+        STUDY, tmp_path / "there", scheduler=cluster.scheduler_address, progress=lambda *news: told.append(news)
+    )
+    assert_same(there, here)
+    assert told[-1][:2] == (72, 72)
+    # Runs are told of as they finish, not only when a unit does.
+    assert bh.study.about(tmp_path / "there")["seconds"].keys() == {"digits", "wine"}
+
+
+def test_a_worker_that_is_killed_costs_time_only(cluster, tmp_path):
+    here = bh.study.run(STUDY, tmp_path / "here")
+    pids = [worker.pid for worker in cluster.workers.values()]
+    folder = tmp_path / "there"
+    killed = threading.Event()
+
+    def kill(done, _n_runs, _note):
+        if done >= 5 and not killed.is_set():
+            killed.set()
+            os.kill(pids[0], signal.SIGKILL)
+
+    there = bh.study.run(STUDY, folder, scheduler=cluster.scheduler_address, progress=kill)
+    assert killed.is_set()
+    assert_same(there, here)
+
+
+def test_the_command_line_runs_on_a_cluster(cluster, tmp_path, capsys):
+    text = 'data = ["iris"]\nfolds = 2\ntrees = 8\nmax_leaves = [4]\nn_trees = [2]\n[[methods]]\nlabel = "RF"\n'
+    (tmp_path / "own.toml").write_text(text)
+    folder = tmp_path / "results"
+    command = ["study", "run", str(tmp_path / "own.toml"), "--out", str(folder), "--backend", "dask"]
+    assert main([*command, "--scheduler", cluster.scheduler_address]) == 0
+    assert "2 done" in capsys.readouterr().out
+
+
+def test_no_scheduler_is_said(tmp_path, capsys, monkeypatch):
+    text = 'data = ["iris"]\n[[methods]]\nlabel = "RF"\n'
+    (tmp_path / "own.toml").write_text(text)
+    command = ["study", "run", str(tmp_path / "own.toml"), "--out", str(tmp_path / "results")]
+    monkeypatch.setattr(backends, "connect", partial(backends.connect, timeout=1.0))
+    assert main([*command, "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert "no scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
