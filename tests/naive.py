@@ -373,7 +373,7 @@ def row_slope(loss, score, target):
     return [-2.0 * sign * max(0.0, 1.0 - sign * s) for s, sign in zip(score, signs, strict=True)]
 
 
-def refine_by_gradient(forest, leaves, y, batches, step, loss, mean=False, learn_weights=False):
+def refine_by_gradient(forest, leaves, y, batches, step, loss, mean=False, learn_weights=False, last=False):
     """Return (value, tree_weight) after Algorithm 2 of Buschjäger and Morik 2022 on these batches of row numbers."""
     value = [[list(map(float, v)) for v in forest.value[a:b]] for a, b in itertools.pairwise(forest.offset)]
     weight = [float(w) for w in forest.tree_weight]
@@ -393,7 +393,7 @@ def refine_by_gradient(forest, leaves, y, batches, step, loss, mean=False, learn
                 for v in range(n_values):
                     s = slope[forest.tree_column[k] + v]
                     at = (k, leaves[n][k], v)
-                    change[at] = change.get(at, 0.0) + s * weight[k]
+                    change[at] = s * weight[k] if last else change.get(at, 0.0) + s * weight[k]
                     of_weight[k] += s * value[k][leaves[n][k]][v]
         for (k, leaf, v), total in change.items():
             value[k][leaf][v] -= step * (total / len(batch) if mean else total)

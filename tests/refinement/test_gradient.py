@@ -51,6 +51,19 @@ def test_every_order_comes_as_often():
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "cross_entropy", {}),
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "mse", {"batch_gradient": "mean"}),
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "squared_hinge", {}),
+        (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "mse", {"batch_gradient": "last"}),
+        (
+            IRIS,
+            RandomForestClassifier(5, max_leaf_nodes=6, random_state=0),
+            "cross_entropy",
+            {"batch_gradient": "last"},
+        ),
+        (
+            IRIS,
+            GradientBoostingClassifier(n_estimators=2, random_state=0),
+            "cross_entropy",
+            {"batch_gradient": "last"},
+        ),
         (CANCER, RandomForestClassifier(5, max_leaf_nodes=8, random_state=0), "mse", {"refine_weights": True}),
         (CANCER, RandomForestClassifier(5, random_state=0), "cross_entropy", {"refine_weights": True}),
     ],
@@ -67,7 +80,8 @@ def test_it_is_the_algorithm_on_paper(data, model, loss, options):
         list(batches(len(y), 3, 16)),
         0.1,
         loss,
-        mean="batch_gradient" in options,
+        mean=options.get("batch_gradient") == "mean",
+        last=options.get("batch_gradient") == "last",
         learn_weights="refine_weights" in options,
     )
     leaf = forest.feature < 0

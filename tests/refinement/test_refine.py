@@ -231,7 +231,11 @@ def test_progress_is_told_to_its_end():
         ({"step_size": 0.0}, "step_size must be above 0"),
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
         ({"epochs": -1}, "epochs must be at least 0, not -1"),
-        ({"batch_gradient": "max"}, "batch_gradient must be one of 'sum', 'mean'"),
+        (
+            {"batch_gradient": "last", "solver": "sgd", "optimizer": "adam"},
+            "'last' is for optimizer='sgd'",
+        ),
+        ({"batch_gradient": "max"}, "batch_gradient must be one of 'sum', 'mean', 'last'"),
         ({"penalty": "l2"}, "penalty must be one of"),
         ({"strength": 1.0}, "needs a penalty"),
         ({"penalty": "l1"}, "needs solver='sgd' and refine_weights=True"),

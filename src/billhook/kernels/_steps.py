@@ -191,6 +191,36 @@ def push(
 
 
 @compiled
+def push_last(
+    leaf: NDArray[np.uint16],
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint64],
+    rows: NDArray[np.uint32],
+    tree_weight: NDArray[np.float64],
+    pull: NDArray[np.float64],
+    table: NDArray[np.float64],
+    step_of: NDArray[np.int64],
+    step: int,
+) -> None:
+    """Do as `push`, but of the rows that fall into a leaf only the last one counts.
+
+    `step_of` each leaf is the number of the step that has changed it last; `step` is larger than all of them.
+    """
+    n_values = table.shape[1]
+    for i in range(rows.size - 1, -1, -1):
+        n, r = rows[i], np.uint64(i)
+        for tree in range(leaf.shape[1]):
+            k = np.uint64(tree)
+            at, w = first[k] + leaf[n, k], tree_weight[k]
+            if step_of[at] == step:
+                continue
+            step_of[at] = step
+            for value in range(n_values):
+                v = np.uint64(value)
+                table[at, v] += w * pull[r, column[k] + v]
+
+
+@compiled
 def push_weights(
     leaf: NDArray[np.uint16],
     first: NDArray[np.uint64],
@@ -240,6 +270,7 @@ def go_through(
     tree_weight: NDArray[np.float64],
     table: NDArray[np.float64],
     moments: NDArray[np.float64],
+    step_of: NDArray[np.int64],
     n_classes: int,
     loss: int,
     width: float,
@@ -254,7 +285,8 @@ def go_through(
     """Go once through the rows in this order, a step for each batch; change `table`, `tree_weight`, `moments`.
 
     `gain` turns what the pulls take for the slope into the slope by a leaf's value. With `moments` (2, leaves,
-    values), which are empty otherwise, the steps are Adam's. Returns the loss, each row's before it is learned from,
+    values), which are empty otherwise, the steps are Adam's. With `step_of` (leaves), which is empty otherwise, only
+    the last row of a batch that falls into a leaf counts. Returns the loss, each row's before it is learned from,
     and `n_steps`, how many there were before, plus those taken.
     """
     pull = np.zeros((batch_size, base.size))
@@ -281,6 +313,9 @@ def go_through(
             slope[:] = 0.0
             push(leaf, first, column, rows, tree_weight, pull, slope)
             adam(slope.ravel(), moments[0].ravel(), moments[1].ravel(), n_steps, step_size, table.ravel())
+        elif step_of.size > 0:
+            pull *= step_size
+            push_last(leaf, first, column, rows, tree_weight, pull, table, step_of, n_steps)
         else:
             pull *= step_size
             push(leaf, first, column, rows, tree_weight, pull, table)

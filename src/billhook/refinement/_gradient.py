@@ -32,7 +32,7 @@ class GradientDescent:
     width: float
     step_size: float
     batch_size: int
-    mean: bool
+    batch_gradient: str
     uses_adam: bool
     weight_step: float
     weight_shrink: float
@@ -59,6 +59,7 @@ class GradientDescent:
         tree_weight = problem.forest.tree_weight.copy()
         learns_weights = self.weight_step > 0.0
         moments = np.zeros((2, *table.shape) if self.uses_adam else (0, 0, 0))
+        step_of = np.zeros(table.shape[0] if self.batch_gradient == "last" else 0, np.int64)
         one, many = (self.target, np.zeros(0, np.uint64)) if n_classes == 1 else (np.zeros(0), self.target)
         gain = 2.0 if self.loss.is_square or problem.is_pair else 1.0
         # Adam moves every number by the same: of a pair, the difference by twice as much.
@@ -83,13 +84,14 @@ class GradientDescent:
                 tree_weight,
                 table,
                 moments,
+                step_of,
                 n_classes,
                 self.loss.code,
                 self.width,
                 gain,
                 step_size,
                 min(self.batch_size, self.rows.size),
-                self.mean,
+                self.batch_gradient == "mean",
                 self.weight_step,
                 self.weight_shrink,
                 n_steps,

@@ -111,7 +111,8 @@ def refine(
         objective in a pass below which it ends (1e-3); ``penalty="group_l1"`` with a `strength`: a tree that is not
         worth so much leaves the forest. A penalty is for fewer trees, gain or not: then no rows are held out.
 
-        Of sgd: `step_size` (0.1), `batch_size` (128), `batch_gradient` (``"sum"`` over the batch, or ``"mean"``),
+        Of sgd: `step_size` (0.1), `batch_size` (128), `batch_gradient` (``"sum"`` over the batch, ``"mean"``, or
+        ``"last"``, the last row of the batch in each leaf, as the code behind the paper's tables has it),
         `optimizer` (``"sgd"`` or ``"adam"``), `refine_weights` (tree weights too), and with these ``penalty="l1"`` of
         a `strength`.
 

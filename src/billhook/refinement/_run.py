@@ -130,7 +130,7 @@ class Run:
                 width,
                 step,
                 settings.batch_size,
-                settings.batch_gradient == "mean",
+                settings.batch_gradient,
                 settings.optimizer == "adam",
                 step if settings.refine_weights else 0.0,
                 step * float(settings.strength) if settings.penalty == "l1" else 0.0,

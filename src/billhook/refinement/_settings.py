@@ -44,7 +44,7 @@ class Settings:
         for name, known in (
             ("solver", ("bcd", "sgd")),
             ("shrink_to", (None, "zero", "original")),
-            ("batch_gradient", ("sum", "mean")),
+            ("batch_gradient", ("sum", "mean", "last")),
             ("optimizer", ("sgd", "adam")),
             ("penalty", (None, "group_l1", "l1")),
         ):
@@ -74,6 +74,8 @@ class Settings:
             raise ValueError("l2 and shrink_to are for solver='bcd'")
         if self.solver == "bcd" and (self.refine_weights or self.optimizer == "adam"):
             raise ValueError("refine_weights and optimizer='adam' are for solver='sgd'")
+        if self.batch_gradient == "last" and self.optimizer == "adam":
+            raise ValueError("batch_gradient='last' is for optimizer='sgd': Adam needs the slope of all rows")
 
     def _check_number(self, name: str, least: float) -> None:
         given = getattr(self, name)
