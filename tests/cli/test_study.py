@@ -41,11 +41,12 @@ def mine(own, tmp_path):
 
 def test_a_study_is_run_and_told(own, tmp_path, capsys):
     folder = tmp_path / "results"
-    assert main(["study", "run", str(own / "own.toml"), "--out", str(folder), "--jobs", "1", "--data", "iris"]) == 0
+    command = ["study", "run", str(own / "own.toml"), "--out", str(folder), "--jobs", "1", "--data", "iris"]
+    assert main([*command, "--methods", "GB", "RE"]) == 0
     out, err = capsys.readouterr()
-    assert "24 done; results in" in out
+    assert "16 done; results in" in out
     assert f"billhook study report {folder} --out report.html" in out
-    assert "24 of 24 runs" in err
+    assert "16 of 16 runs" in err
     assert "iris, fold 1, random_forest" in err
 
 
@@ -95,6 +96,10 @@ def test_studies_are_listed(capsys):
         (
             ["run", "{own}", "--out", "{new}", "--data", "irs"],
             "the study own has no data set 'irs'; did you mean 'iris'?",
+        ),
+        (
+            ["run", "{own}", "--out", "{new}", "--methods", "REE"],
+            "the study own has no method 'REE'; did you mean 'RE'",
         ),
         (["run", "{own}", "--out", "{new}", "--folds", "1"], "--folds must be 2 or more, not 1"),
         (["run", "{own}", "--out", "{new}", "--jobs", "0"], "--jobs must be a number of jobs, or -1"),

@@ -46,6 +46,7 @@ def _add_run(actions: Any) -> None:
     parser.add_argument("study", metavar="STUDY", help="a TOML file, or a name of `billhook study list`")
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder for the results")
     parser.add_argument("--data", nargs="+", metavar="NAME", help="only these data sets of the study")
+    parser.add_argument("--methods", nargs="+", metavar="LABEL", help="only these methods of the study")
     parser.add_argument("--folds", type=int, metavar="N", help="other than in the file")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)")
     parser.add_argument("--backend", choices=("loky", "dask"), help="processes here (default), or a Dask cluster")
@@ -77,8 +78,10 @@ def run_run(given: argparse.Namespace) -> None:
     study = studies.read(given.study)
     if given.data is not None:
         known = {source.name: source for source in study.data}
-        chosen = tuple(look_up(name, known, f"the study {study.name} has no data set") for name in given.data)
-        study = replace(study, data=tuple(dict.fromkeys(chosen)))
+        study = replace(study, data=_chosen(given.data, known, f"the study {study.name} has no data set"))
+    if given.methods is not None:
+        by_label = {method.label: method for method in study.methods}
+        study = replace(study, methods=_chosen(given.methods, by_label, f"the study {study.name} has no method"))
     if given.folds is not None:
         study = replace(study, folds=given.folds)
     folder = Path(given.out)
@@ -147,6 +150,13 @@ def run_tables(given: argparse.Namespace) -> None:
 
     paths = analysis.write_tables(studies.results(given.folder), given.out, size=given.size)
     print(f"wrote {len(paths)} files to {given.out}")
+
+
+def _chosen(names: list[str], known: dict[str, Any], missing: str) -> tuple[Any, ...]:
+    """Return what is named, in the order of the study."""
+    for name in names:
+        look_up(name, known, missing)
+    return tuple(one for name, one in known.items() if name in names)
 
 
 def _check(given: argparse.Namespace) -> None:
