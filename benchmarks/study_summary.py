@@ -48,7 +48,7 @@ def main() -> None:
 
 def print_times(about: dict) -> None:
     steps = pd.DataFrame(about["seconds"]).fillna(0.0)
-    print(f"elapsed {about['elapsed'] / 60:.0f} min; processor time {steps.to_numpy().sum() / 60:.0f} min")
+    print(f"from start to end {about['time from start to end']}; work {steps.to_numpy().sum() / 60:.0f} min")
     print("by step, s:", steps.sum(axis=1).sort_values(ascending=False).round().astype(int).to_dict())
     print("by data, s:", steps.sum(axis=0).sort_values(ascending=False).round().astype(int).to_dict())
 

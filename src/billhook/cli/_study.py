@@ -121,8 +121,7 @@ def run_status(given: argparse.Namespace) -> None:
     from billhook import study as studies
 
     about = studies.about(given.folder)
-    n_runs = about["n_runs"]
-    print(f"study {about['study']['name']}: {sum(about['counts'].values()):,} of {n_runs:,} runs")
+    print(f"study {about['study']}: {sum(about['counts'].values()):,} of {about['runs']:,} runs")
     _print_counts(about["counts"], Path(given.folder))
     steps: dict[str, float] = {}
     for by_step in about["seconds"].values():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LOCK = ".running"
+PRUNED_BY = {"training": "the training rows", "dedicated": "a third of the training rows, kept for it"}
 VERSIONED = ("billhook", "numpy", "scikit-learn")
 Progress = Callable[[int, int, str], None]
 
@@ -72,7 +73,7 @@ def run(
         try:
             store.forget(("skipped", "failed", "timed_out") if retry else ("skipped",))
             jobs, n_runs = _plan(study, store, skip_missing, time_limit)
-            store.tell("n_runs", n_runs)
+            store.tell("runs", n_runs)
             shares = list(_by_memory(jobs, n_jobs, memory_limit))
             workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
             with closing(workers), Watch(store, n_runs, progress) as watch:
@@ -95,7 +96,11 @@ def results(folder: str | PathLike[str]) -> "pd.DataFrame":
 
 
 def about(folder: str | PathLike[str]) -> dict[str, Any]:
-    """Return what is known of the results in a folder: study, versions, machine, counts, and where the time went."""
+    """Return what is known of the results in a folder, as `write_report` takes it.
+
+    `study` is its name, `runs` how many there are to be; `counts` are by status, `seconds` by data set and then by
+    method or step; the rest is in words: settings, versions, machine, and how long it took in all.
+    """
     import pandas as pd
 
     store = Store(Path(folder))
@@ -103,12 +108,22 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
         runs, work = store.frame(), store.frame("work")
         of_steps = work.assign(method=work["step"])
         seconds = pd.concat([runs, of_steps]).groupby(["data", "method"])["seconds"].sum()
+        study = json.loads(store.told("study", "{}"))
+        machine = store.told("machine", {})
         return {
-            "study": json.loads(store.told("study", "{}")),
-            "versions": store.told("versions", {}),
-            "machine": store.told("machine", {}),
-            "elapsed": store.told("seconds", 0.0),
-            "n_runs": store.told("n_runs", 0),
+            "study": study["name"],
+            "runs": store.told("runs", 0),
+            "base ensembles": f"{', '.join(study['bases'])} of {study['n_base_trees']} trees",
+            "most leaves of a tree": ", ".join(map(str, study["max_leaves"])),
+            "trees left": ", ".join(map(str, study["n_trees"])),
+            "folds": study["folds"],
+            "pruned and refined by": "the training rows"
+            if study["pruning_data"] == "training"
+            else "a third of them",
+            "seed": study["seed"],
+            "versions": ", ".join(f"{name} {number}" for name, number in store.told("versions", {}).items()),
+            "machine": f"{machine.get('system')} {machine.get('machine')}, {machine.get('cores')} cores",
+            "time from start to end": f"{store.told('seconds', 0.0) / 60:.1f} min",
             "counts": store.statuses(),
             "seconds": {name: some.droplevel(0).to_dict() for name, some in seconds.groupby(level=0)},
         }
