@@ -223,6 +223,7 @@ def test_the_room_of_a_device():
         ({"time_limit": None, "trials": None}, "say when to stop"),
         ({"trials": 0}, "trials must be at least 1, not 0"),
         ({"scoring": "acuracy"}, "there is no scoring 'acuracy'.*accuracy"),
+        ({"scoring": "roc_auc", "trials": 1}, "the scoring 'roc_auc' cannot judge this target: "),
     ],
 )
 def test_what_cannot_be(options, says):

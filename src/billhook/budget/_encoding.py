@@ -1,15 +1,15 @@
 """Whether names become a feature for each category, or one feature in an order: by rows held out."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.budget._bench import Bench
 from billhook.budget._recipe import Recipe, Shrinking, Trial
-from billhook.budget._rows import Rows, sampled
-from billhook.budget._scoring import Score, score_of
+from billhook.budget._rows import Rows, sampled, split
+from billhook.budget._scoring import score_of
 from billhook.budget._shrink import TooSmallError
 from billhook.datasets import Table, encode
 from billhook.packing import Nominal
@@ -30,15 +30,18 @@ def rows_of(table: Table, X: NDArray[np.float32]) -> Rows:
     return Rows(X, number, np.ones(len(X)), classes)
 
 
-def choose_encoding(table: Table, budget: int, seed: int) -> Way:
+def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -> Way:
     """Return the encoding with which a model of this size does better on rows held out; of equals the shorter.
 
-    Orders are learned without the rows that judge them.
+    Orders are learned without the rows that judge them. `scoring` says what is better, as for `find`.
     """
     if not has_orders(table):
         return "ordered"
     table = _some(table, MOST_ROWS, seed)
-    scores = {way: np.mean([_score(table, way, number, budget, seed) for number in range(N_SPLITS)]) for way in WAYS}
+    scores = {
+        way: np.mean([_score(table, way, number, budget, seed, scoring) for number in range(N_SPLITS)])
+        for way in WAYS
+    }
     return "one_hot" if scores["one_hot"] > scores["ordered"] else "ordered"
 
 
@@ -47,13 +50,12 @@ def has_orders(table: Table) -> bool:
     return any(isinstance(column, Nominal) and len(column.categories) > 2 for column in table.columns)
 
 
-def _score(table: Table, way: Way, number: int, budget: int, seed: int) -> float:
+def _score(table: Table, way: Way, number: int, budget: int, seed: int, scoring: Any) -> float:
     whole = rows_of(table, np.zeros((len(table.y), 1), np.float32))
-    parted = Bench(whole, score_of(None, whole), seed).split(number)
+    parted = split(whole, number, seed)
     _, encoding = encode(table.take(parted.train), way)
     rows = rows_of(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
-    score: Score = score_of(None, rows)
-    bench = Bench(rows, score, seed)
+    bench = Bench(rows, score_of(scoring, rows), seed)
     trial = Trial(int(np.clip(budget, *BUDGETS)), Recipe("boosted", 16, 0.3, 6, 64), Shrinking(1.0, None, 4))
     try:
         return bench.judge(bench.build(trial, parted, is_quick=True), parted)

@@ -60,9 +60,13 @@ def score_of(scoring: Any, rows: Rows) -> Score:
 
     def score(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
         model = AsEstimator(packed)
-        if not takes_weights or (weight == weight[0]).all():
-            return float(scorer(model, X, labels))
-        return float(scorer(model, X, labels, sample_weight=weight))
+        weighed = {"sample_weight": weight} if takes_weights and not (weight == weight[0]).all() else {}
+        try:
+            return float(scorer(model, X, labels, **weighed))
+        except (ValueError, TypeError) as error:
+            if not isinstance(scoring, str):
+                raise
+            raise ValueError(f"the scoring {scoring!r} cannot judge this target: {error}") from error
 
     return score
 

@@ -96,7 +96,7 @@ def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
     """Learn from one table."""
     table = _demo_table() if given.demo else read_table(given.table, given.label, task=given.task)
     _tell(table.notes)
-    X, encoding = encode(table, given.nominal or choose_encoding(table, _room(given), given.seed))
+    X, encoding = encode(table, given.nominal or choose_encoding(table, _room(given), given.seed, given.scoring))
     is_ordered = has_orders(table) and all(column.kind != "one_hot" for column in encoding.columns)
     rows = replace(rows_of(table, X), recode=Ordered(table) if is_ordered else None)
     if given.class_weight is not None:
