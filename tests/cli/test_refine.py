@@ -95,7 +95,7 @@ def test_merge_takes_a_size(size):
         ([*REFINE[:-1], "nowhere/b.bhk"], "no such folder"),
         (
             [*MERGE, "--size", "8XB"],
-            "--size must be a number of bytes with or without B, KB or MB, as 64KB, not '8XB'",
+            "--size must be a number of bytes with or without B, KB, MB or GB, as 64KB, not '8XB'",
         ),
         ([*MERGE, "--size=-8KB"], "--size must be a number of bytes"),
         ([*MERGE, "--size", "10B"], "a single leaf takes 57"),

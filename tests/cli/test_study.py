@@ -54,7 +54,8 @@ def test_failures_are_told_with_their_reasons(tmp_path, capsys):
     text = OWN.replace('label = "RF"', 'label = "RF"\nrefine = { solver = "sgd", step_size = 1e9 }')
     (tmp_path / "own.toml").write_text(text)
     given = ["study", "run", str(tmp_path / "own.toml"), "--out", str(tmp_path / "results"), "--data", "iris"]
-    assert main([*given, "--jobs", "1"]) == 0
+    with pytest.raises(SystemExit, match="1"):
+        main([*given, "--jobs", "1"])
     out = capsys.readouterr().out
     assert "16 done, 8 failed" in out
     assert "(RF; iris): ValueError: the loss grows without end" in out
@@ -72,6 +73,7 @@ def test_a_report_is_written(own, tmp_path, capsys):
     assert "wrote" in capsys.readouterr().out
     page = (tmp_path / "report.html").read_text()
     assert page.lower().startswith("<!doctype html>")
+    assert "<h1>own</h1>" in page
     assert "breast_cancer" in page
 
 
@@ -110,7 +112,7 @@ def test_studies_are_listed(capsys):
             "--scheduler is for --backend dask",
         ),
         (["run", "{own}", "--out", "{new}", "--memory-limit", "much"], "'much'"),
-        (["run", "{own}", "--out", "{new}", "--time-limit", "0"], "--time-limit must be more than 0, not 0"),
+        (["run", "{own}", "--out", "{new}", "--time-limit", "0"], "time_limit must be above 0 seconds"),
         (
             ["run", "{own}", "--out", "{results}", "--folds", "3"],
             "holds the results of another study (folds: 2 there, 3",
@@ -122,6 +124,7 @@ def test_studies_are_listed(capsys):
             ["report", "{results}", "--out", "{new}.html", "--size", "packed"],
             "no run that is done has both an accuracy",
         ),
+        (["report", "{results}", "--out", "{results}/results.sqlite"], "holds the results: give another file"),
         (["status", "{new}"], "holds no results of a study"),
         (["tables", "{new}", "--out", "{new}"], "holds no results of a study"),
     ],

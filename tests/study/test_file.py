@@ -1,9 +1,9 @@
 import pytest
 
 import billhook as bh
-from billhook.study import StudyFileError
+from billhook.study import Method, Source, Study, StudyFileError
 from billhook.study._file import line_of
-from billhook.study._study import configurations_of, units_of
+from billhook.study._study import Unit, configurations_of, units_of
 
 WHOLE = """\
 data = ["iris", { name = "mine", path = "mine.csv", label = "y" }]
@@ -104,14 +104,14 @@ def test_the_papers_study_is_the_papers():
             "line 4: bases cannot be 'random_forrest'; did you mean",
         ),
         ("[8, 4]", "[8, 8]", "line 5: max_leaves must be different whole numbers of at least 2"),
-        ("[4, 2]", "4", "line 6: n_trees must be different whole numbers of at least 1, as .8, 16., not 4"),
+        ("[4, 2]", "4", r"line 6: n_trees must be a list, as \[8, 16\], not 4"),
         ('prune = "drep"', 'prun = "drep"', "line 14: there is no key 'prun' here; did you mean 'prune'"),
         ('prune = "drep"', 'prune = "drap"', "line 14: prune cannot be 'drap'; did you mean 'drep'"),
         ('prune = "drep"', 'prune = "ranking"', "line 14: prune is 'ranking', which takes a function"),
-        ("rho = ", "roh = ", "line 15: there is no key 'roh' here; did you mean 'rho'"),
+        ("rho = ", "roh = ", "line 15: there is no option 'roh'; did you mean 'rho'"),
         ("[0.3, 0.5]", "[0.3, 0.3]", "line 15: rho must be different values in a list"),
-        ("epochs = ", "epoch = ", "line 21: there is no key 'epoch' here; did you mean 'epochs'"),
-        ('label = "LR"', 'label = "RF"', "methods have the label 'RF' twice"),
+        ("epochs = ", "epoch = ", "line 21: there is no option of refine 'epoch'; did you mean 'epochs'"),
+        ('label = "LR"', 'label = "RF"', "methods have the name 'RF' twice"),
         ('label = "LR"', "", "methods needs a label"),
         (', label = "y"', "", "path needs a label too: the column to predict"),
         ('path = "mine.csv", ', "", "label is for tables of your own: give a path too"),
@@ -123,8 +123,36 @@ def test_the_papers_study_is_the_papers():
             'base = "gradient_boosting"\nprune = "random"',
             "line 11: prune goes with base",
         ),
-        ('prune = "random"', 'base = "budget_search"', "needs the options budget"),
-        ('prune = "random"', "merge = { l2 = 1.0 }", "merge needs a share"),
+        ('prune = "random"', 'base = "budget_search"', "it needs the option budget"),
+        ('prune = "random"', "merge = { l2 = 1.0 }", "line 10: merge needs a share"),
+        ('prune = "random"', "merge = { share = 2 }", "line 10: share must be a number above 0 and at most 1, not 2"),
+        ("epochs = [5, 10]", 'epochs = "x"', "line 21: epochs must be a whole number"),
+        ("epochs = [5, 10]", "epochs = [5, -3]", "line 21: epochs must be at least 0, not -3"),
+        ('solver = "sgd"', 'solver = "sdg"', "line 20: solver must be one of 'bcd', 'sgd', not 'sdg'"),
+        ('solver = "sgd"', 'loss = "msee"', "line 20: loss cannot be 'msee'; did you mean 'mse'"),
+        ("[0.3, 0.5]", "[0.3, -1]", "line 15: .*rho"),
+        ("seed = 7", "seed = 99999999999999", "line 3: seed must be at most 4,294,967,295"),
+        ("folds = 3", "caps = [32, 0]", "line 2: caps must be numbers above 0, in kilobytes"),
+        (
+            'prune = "random"',
+            'base = "gradient_boosting"\noptions = { learning_rate = "fast" }',
+            "line 11: learning_rate must be a number above 0, not 'fast'",
+        ),
+        (
+            'prune = "random"',
+            'base = "gradient_boosting"\noptions = { min_samples_leaf = 5 }',
+            "line 11: min_samples_leaf is not for engine xgboost",
+        ),
+        (
+            'prune = "random"',
+            'base = "budget_search"\noptions = { budget = "4 pounds", trials = 3 }',
+            "line 11: budget must be a number of bytes",
+        ),
+        (
+            'prune = "random"',
+            'base = "budget_search"\noptions = { budget = "4KB", trials = [3, 0] }',
+            "line 11: trials must be a whole number of at least 1, not 0",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, old, new, message):
@@ -152,3 +180,45 @@ def test_lines_are_found_in_tables_and_lists_of_tables():
     assert line_of(WHOLE, ("methods", 2, "refine", "solver")) == 20
     assert line_of(WHOLE, ("seed",)) == 3
     assert line_of(WHOLE, ("nothing",)) is None
+
+
+def test_a_study_made_in_python_is_checked_too():
+    data, methods = (Source("iris"),), (Method("RF", refine={"solver": "sgd", "epochs": [5, 10]}),)
+    study = Study("mine", data, methods, n_trees=[8, 4])
+    assert study.n_trees == (4, 8)
+    assert study.methods[0].choices() == [{"refine.epochs": 5}, {"refine.epochs": 10}]
+    for wrong, message in (
+        ({"methods": ()}, "a study needs methods"),
+        ({"methods": methods * 2}, "methods have the name 'RF' twice"),
+        (
+            {"methods": (Method("GB", base="gradientboosting"),)},
+            "method 'GB': base cannot be 'gradientboosting'; did you",
+        ),
+        ({"bases": ("rf",)}, "bases cannot be 'rf'"),
+        ({"folds": 1}, "folds must be a whole number of at least 2, not 1"),
+        ({"data": (*data, Source("iris", "a.csv", "y"))}, "data have the name 'iris' twice"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Study(**{"name": "mine", "data": data, "methods": methods, **wrong})
+
+
+def test_a_search_and_other_methods_have_runs_of_their_own():
+    study = bh.study.read("beyond")
+    labels = {
+        base: {one.method.label for one in configurations_of(study, Unit("eeg", 0, base))}
+        for base in ("random_forest", "gradient_boosting", "budget_search")
+    }
+    assert labels["budget_search"] == {"budget search"}
+    assert labels["gradient_boosting"] == {"GB deep"}
+    assert labels["random_forest"] == {method.label for method in study.methods} - {"budget search", "GB deep"}
+
+
+def test_a_folder_of_the_name_of_a_study_does_not_hide_it(tmp_path, monkeypatch):
+    (tmp_path / "smoke").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert bh.study.read("smoke").name == "smoke"
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    (tmp_path / "own.toml").write_text(WHOLE, encoding="utf-8-sig")
+    assert bh.study.read(tmp_path / "own.toml").folds == 3

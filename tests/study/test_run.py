@@ -1,6 +1,7 @@
 """Running studies: killed, refused, on a full disk, with any number of workers."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import billhook as bh
 from billhook.study import Method, ResultsError, Source, Study
 from billhook.study import _backends as backends
+from billhook.study import _plan as planning
 from billhook.study import _run as running
 from billhook.study import _store as storing
 from billhook.study._store import Store
@@ -50,6 +52,7 @@ label = "GB"
 base = "gradient_boosting"
 options = { engine = "histogram" }
 """
+STAND_IN = {"iris": "iris", "wine": "wine", "eeg": "iris"}
 N_RUNS = 3 * 2 * 3 * 3 * 6
 SMALL = Study(
     "small",
@@ -265,9 +268,11 @@ def test_a_full_disk_loses_nothing_that_was_written(own, whole, tmp_path, monkey
 def test_missing_data_sets_are_an_error_before_anything_runs(tmp_path, data_cache, monkeypatch):  # noqa: ARG001
     monkeypatch.setenv("BILLHOOK_MIRROR", "http://127.0.0.1:9")
     study = replace(SMALL, data=(*SMALL.data, Source("eeg")))
-    with pytest.raises(FileNotFoundError, match=r"1 of 3 data sets cannot be found, .*eeg is not here"):
+    with pytest.raises(
+        FileNotFoundError, match=r"1 of 3 data sets cannot be found, .*eeg is not here.*--skip-missing"
+    ):
         bh.study.run(study, tmp_path / "results")
-    assert len(bh.study.results(tmp_path / "results")) == 0
+    assert not (tmp_path / "results").exists()
     found = bh.study.run(study, tmp_path / "results", skip_missing=True)
     assert found.groupby("data")["status"].unique().map(list).to_dict() == {
         "eeg": ["skipped"],
@@ -275,6 +280,11 @@ def test_missing_data_sets_are_an_error_before_anything_runs(tmp_path, data_cach
         "wine": ["done"],
     }
     assert found.loc[found["data"] == "eeg", "reason"].str.contains("eeg is not here").all()
+    # When they are there, they are made.
+    load = bh.study.load_source
+    monkeypatch.setattr(planning, "load_source", lambda source: load(replace(source, name=STAND_IN[source.name])))
+    monkeypatch.setattr(backends, "load_again", lambda source, _: load(replace(source, name=STAND_IN[source.name])))
+    assert set(bh.study.run(study, tmp_path / "results", any_version=True)["status"]) == {"done"}
 
 
 def test_an_unknown_data_set_has_a_nearest_name(tmp_path):
@@ -300,15 +310,15 @@ def test_tables_of_ones_own(tmp_path):
 def test_numbers_to_predict_are_refused(tmp_path):
     table = pd.DataFrame({"a": np.arange(50.0), "y": np.arange(50) * 0.37})
     table.to_csv(tmp_path / "numbers.csv", index=False)
-    source = Source("numbers", str(tmp_path / "numbers.csv"), "y")
-    with pytest.raises(ValueError, match=r"numbers|class"):
+    source = Source("mine", str(tmp_path / "numbers.csv"), "y")
+    with pytest.raises(ValueError, match="has 50 classes in 50 rows; it looks like a number to predict"):
         bh.study.run(replace(SMALL, data=(source,)), tmp_path / "results")
 
 
 def test_a_memory_limit_lets_fewer_work_at_once():
     jobs = [type("Job", (), {"n_bytes": size, "unit": SMALL})() for size in (900, 400, 200)]
-    assert [(len(some), n) for some, n in running._by_memory(jobs, 4, 1000)] == [(1, 1), (1, 2), (1, 4)]
-    assert [(len(some), n) for some, n in running._by_memory(jobs, 4, None)] == [(3, 4)]
+    assert [(len(some), n) for some, n in planning.by_memory(jobs, 4, 1000)] == [(1, 1), (1, 2), (1, 4)]
+    assert [(len(some), n) for some, n in planning.by_memory(jobs, 4, None)] == [(3, 4)]
 
 
 def test_a_memory_limit_that_is_too_low_is_said(tmp_path):
@@ -347,3 +357,93 @@ def test_a_store_is_made_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(ResultsError):
         Store.create(tmp_path / "results", SMALL, {})
     assert not (tmp_path / "results" / storing.FILE).exists()
+
+
+def test_a_second_study_in_one_session_has_a_file_of_its_own(tmp_path, monkeypatch):
+    other = replace(SMALL, seed=8)
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "x")
+    first = bh.study.run(SMALL, "results", n_jobs=2)
+    monkeypatch.chdir(tmp_path / "y")
+    second = bh.study.run(other, "results", n_jobs=2)
+    assert len(first) == len(second) == 32
+    assert_same(bh.study.results(tmp_path / "x" / "results"), first)
+    assert_same(second, bh.study.run(other, tmp_path / "alone"))
+    shutil.rmtree("results")
+    assert_same(bh.study.run(other, "results", n_jobs=2), second)
+
+
+def made_up_table(path, seed):
+    random = np.random.default_rng(seed)
+    table = pd.DataFrame(random.normal(size=(120, 3)), columns=["a", "b", "c"])
+    table["kind"] = np.where(table["a"] + table["b"] > 0, "up", "down")
+    table.to_csv(path, index=False)
+
+
+def test_data_that_have_changed_are_noticed(tmp_path):
+    path = tmp_path / "mine.csv"
+    made_up_table(path, 0)
+    study = replace(SMALL, data=(Source("mine", str(path), "kind"),))
+    first = bh.study.run(study, tmp_path / "results")
+    made_up_table(path, 1)
+    with pytest.raises(ResultsError, match="mine is not what it was when the results in"):
+        bh.study.run(study, tmp_path / "results")
+    # Not what was read before, in this session.
+    assert not bh.study.run(study, tmp_path / "others")["accuracy"].equals(first["accuracy"])
+
+
+def test_what_was_left_of_a_file_that_was_moved_away_does_not_come_back(tmp_path):
+    folder = tmp_path / "results"
+    bh.study.run(SMALL, folder)
+    (folder / storing.FILE).rename(tmp_path / "moved.sqlite")
+    for rest in ("-journal", "-wal", "-shm"):
+        (folder / f"{storing.FILE}{rest}").write_bytes(os.urandom(5000))
+    other = replace(SMALL, seed=8)
+    assert_same(bh.study.run(other, folder), bh.study.run(other, tmp_path / "new"))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "moved.sqlite").rename(tmp_path / "old" / storing.FILE)
+    assert len(bh.study.results(tmp_path / "old")) == 32  # it is one file
+
+
+def test_results_can_be_read_where_nothing_can_be_written(tmp_path):
+    folder = tmp_path / "results"
+    first = bh.study.run(SMALL, folder)
+    assert [path.name for path in folder.iterdir() if storing.FILE in path.name] == [storing.FILE]
+    (folder / storing.FILE).chmod(0o444)
+    folder.chmod(0o555)
+    try:
+        pd.testing.assert_frame_equal(bh.study.results(folder), first)
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_study_without_runs_yields_to_another(tmp_path):
+    wrong = replace(SMALL, data=(Source("mine", str(tmp_path / "mine.csv"), "kid"),))
+    made_up_table(tmp_path / "mine.csv", 0)
+    with pytest.raises(ValueError, match="kid"):
+        bh.study.run(wrong, tmp_path / "results")
+    right = replace(SMALL, data=(Source("mine", str(tmp_path / "mine.csv"), "kind"),))
+    assert len(bh.study.run(right, tmp_path / "results")) == 16
+
+
+def test_what_was_skipped_for_good_is_not_begun_again(tmp_path, monkeypatch):
+    study = replace(SMALL, n_trees=(2, 99))
+    first = bh.study.run(study, tmp_path / "results")
+    assert set(first["status"]) == {"done", "skipped"}
+    monkeypatch.setattr(backends, "do", lambda *_: pytest.fail("there is nothing to do"))
+    pd.testing.assert_frame_equal(bh.study.run(study, tmp_path / "results"), first)
+
+
+def test_nothing_is_forgotten_before_it_can_be_made_again(tmp_path):
+    study = replace(SMALL, methods=(Method("wrong", refine={"solver": "sgd", "step_size": 1e9}),))
+    first = bh.study.run(study, tmp_path / "results")
+    with pytest.raises(ValueError, match="too low"):
+        bh.study.run(study, tmp_path / "results", retry=True, memory_limit=1)
+    pd.testing.assert_frame_equal(bh.study.results(tmp_path / "results"), first)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_time_limit_is_some_time(tmp_path, seconds):
+    with pytest.raises(ValueError, match="time_limit must be above 0 seconds"):
+        bh.study.run(SMALL, tmp_path / "results", time_limit=seconds)

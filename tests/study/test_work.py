@@ -1,6 +1,9 @@
 """What a study measures, against the same done the plain way."""
 
+import time
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import (
@@ -15,7 +18,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
+from billhook.kernels import add_tree
 from billhook.study import Method, Source, Study
+from billhook.study import _forests as forests
 from billhook.study._rows import rows_of, seed_of
 from billhook.study._scores import scores_of
 from billhook.study._study import BOOSTING, SEARCH, Unit
@@ -177,7 +182,10 @@ def test_what_takes_too_long_is_left(tmp_path):
     slow = Method("slow", refine=(("epochs", 100_000_000), ("solver", "sgd"), ("step_size", 1e-6)))
     study = study_of(slow, Method("quick"), folds=2, max_leaves=(8,), n_trees=(4,))
     found = bh.study.run(study, tmp_path / "results", time_limit=1.0)
-    assert dict(zip(found["method"], found["status"], strict=True)) == {"slow": "timed_out", "quick": "done"}
+    assert found.groupby("method")["status"].unique().map(list).to_dict() == {
+        "slow": ["timed_out"],
+        "quick": ["done"],
+    }
     assert set(found["reason"].dropna()) == {"took longer than 1 s"}
 
 
@@ -191,3 +199,61 @@ def test_scores_are_scikit_learns(seed):
     recalls = [np.mean(predicted[true == c] == c) for c in np.unique(true)]
     assert found.balanced_accuracy == pytest.approx(np.mean(recalls))
     assert found.f1 == pytest.approx(f1_score(true, predicted, average="macro", zero_division=0.0))
+
+
+def test_a_run_that_is_broken_off_does_not_spoil_the_next(tmp_path, monkeypatch):
+    study = study_of(Method("RF"), folds=2, max_leaves=(8,), n_trees=(4, 8, 16))
+    expected = run(study, tmp_path / "a")["accuracy"]
+    calls = []
+
+    def slow_once(leaf, value, score):
+        add_tree(leaf, value, score)
+        calls.append(1)
+        if len(calls) == 11:  # in the midst of the second number of trees
+            time.sleep(1.0)
+
+    monkeypatch.setattr(forests, "add_tree", slow_once)
+    found = bh.study.run(study, tmp_path / "b", time_limit=0.5)
+    found = found.set_index(["fold", "method", "options", "n_leaves", "n_trees"])
+    assert list(found["status"]).count("timed_out") == 1
+    done = found[found["status"] == "done"]["accuracy"]
+    assert len(done) == 5
+    np.testing.assert_array_equal(done, expected[done.index])
+
+
+def test_one_boosting_that_fails_does_not_fail_the_others(tmp_path):
+    methods = (
+        Method("wrong", base=BOOSTING, options={"engine": "exact", "learning_rate": 1e300}, max_leaves=(4,)),
+        Method("right", base=BOOSTING, options={"engine": "histogram"}, max_leaves=(4,)),
+    )
+    found = bh.study.run(study_of(*methods, folds=2, n_trees=(2,)), tmp_path / "results")
+    assert set(found.loc[found["method"] == "right", "status"]) == {"done"}
+
+
+def test_searches_go_with_other_methods(tmp_path):
+    methods = (
+        Method("RF"),
+        Method("one", base=SEARCH, options={"budget": "1KB", "trials": 2}),
+        Method("small", base=SEARCH, options={"budget": [10, "1KB"], "trials": 2}),
+    )
+    found = bh.study.run(study_of(*methods, folds=2, max_leaves=(8,), n_trees=(4,)), tmp_path / "results")
+    status = found.groupby(["method", "options"])["status"].unique().map(list).to_dict()
+    assert status[("RF", "{}")] == status[("one", "{}")] == status[("small", '{"budget": "1KB"}')] == ["done"]
+    assert status[("small", '{"budget": 10}')] == ["failed"]
+    assert found["reason"].dropna().str.contains("no model of 10 bytes was found").all()
+
+
+@pytest.mark.parametrize("engine", ["xgboost", "histogram"])
+def test_a_class_that_is_only_tested_does_no_harm(engine, tmp_path):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(90, 2)), columns=["a", "b"])
+    table["kind"] = np.where(table["a"] > 0, "up", "down")
+    table["part"] = np.where(np.arange(90) < 60, "train", "test")
+    table.loc[89, "kind"] = "middle"
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    source = Source("mine", str(tmp_path / "mine.csv"), "kind", split="part")
+    methods = (Method("GB", base=BOOSTING, options={"engine": engine}), Method("RF"))
+    study = Study("mine", (source,), methods, n_base_trees=4, max_leaves=(4,), n_trees=(2,))
+    found = bh.study.run(study, tmp_path / "results")
+    assert list(found["status"]) == ["done"] * 2
+    assert (found["accuracy"] > 0.7).all()

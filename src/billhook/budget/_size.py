@@ -7,6 +7,7 @@ from billhook.codegen import DoesNotFitError, room_for_data, target_named
 from billhook.forest import as_int
 
 UNITS = {"": 1, "B": 1, "KB": 1024, "KIB": 1024, "K": 1024, "MB": 1024**2, "MIB": 1024**2, "M": 1024**2}
+UNITS |= {"GB": 1024**3, "GIB": 1024**3, "G": 1024**3}
 
 
 def as_bytes(given: Any, name: str = "size") -> int:
@@ -20,7 +21,9 @@ def as_bytes(given: Any, name: str = "size") -> int:
     if isinstance(given, str):
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", given.strip())
         if match is None or match[2].upper() not in UNITS:
-            raise ValueError(f"{name} must be a number of bytes with or without B, KB or MB, as 64KB, not {given!r}")
+            raise ValueError(
+                f"{name} must be a number of bytes with or without B, KB, MB or GB, as 64KB, not {given!r}"
+            )
         number = int(float(match[1]) * UNITS[match[2].upper()])
     else:
         number = as_int(given, name)

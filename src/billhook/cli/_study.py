@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from joblib import effective_n_jobs
-
 from billhook.budget import as_bytes
 from billhook.cli._progress import ProgressBar
 from billhook.forest import look_up
@@ -92,9 +90,9 @@ def run_run(given: argparse.Namespace) -> None:
         table = studies.run(
             study,
             folder,
-            n_jobs=effective_n_jobs(given.jobs),
+            n_jobs=given.jobs,
             scheduler=given.scheduler,
-            memory_limit=None if given.memory_limit is None else as_bytes(given.memory_limit),
+            memory_limit=None if given.memory_limit is None else as_bytes(given.memory_limit, "--memory-limit"),
             time_limit=given.time_limit,
             skip_missing=given.skip_missing,
             retry=given.retry,
@@ -114,6 +112,8 @@ def run_run(given: argparse.Namespace) -> None:
         print(f"  {len(some):,} {some['status'].iloc[0]} ({where}): {reason}")
     if (table["status"] == "done").any():
         print(f"Look at it: billhook study report {folder} --out report.html")
+    if table["status"].isin(["failed", "timed_out"]).any():
+        sys.exit(1)
 
 
 def run_status(given: argparse.Namespace) -> None:
@@ -137,6 +137,8 @@ def run_report(given: argparse.Namespace) -> None:
     from billhook import analysis
     from billhook import study as studies
 
+    if Path(given.out).resolve() == (Path(given.folder) / studies.FILE).resolve():
+        raise ValueError(f"--out {given.out} holds the results: give another file for the page")
     about = studies.about(given.folder)
     path = analysis.write_report(studies.results(given.folder), given.out, about=about, size=given.size)
     print(f"wrote {path}")
@@ -167,8 +169,6 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
     if given.folds is not None and given.folds < 2:
         raise ValueError(f"--folds must be 2 or more, not {given.folds}")
-    if given.time_limit is not None and not given.time_limit > 0:
-        raise ValueError(f"--time-limit must be more than 0, not {given.time_limit:g}")
 
 
 def _print_counts(counts: dict[str, int], folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from billhook.budget import connect, send, settle, was_lost, workers_of
 from billhook.datasets import DataSet
-from billhook.study._data import load_again, load_source
+from billhook.study._data import load_again
 from billhook.study._store import ResultsError, Run, Store, Work
 from billhook.study._study import Source, Study, Unit
 from billhook.study._work import do
@@ -31,6 +31,7 @@ class Job:
     study: Study
     unit: Unit
     source: Source
+    contents: str
     known: frozenset[tuple[Any, ...]]
     time_limit: float | None
     n_bytes: int
@@ -64,7 +65,9 @@ class Here:
             n_at_once, backend="loky", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         try:
-            yield from parallel(delayed(_do_in_process)(job, self.store.path.parent, os.getpid()) for job in jobs)
+            yield from parallel(
+                delayed(_do_in_process)(job, self.store.path.parent.resolve(), os.getpid()) for job in jobs
+            )
         except TerminatedWorkerError as error:
             raise ResultsError(
                 f"a worker process was killed, perhaps for want of memory ({_first_line(error)}). What was finished "
@@ -77,12 +80,16 @@ class Here:
 
 def _do_in_process(job: Job, folder: Path, parent: int) -> Done:
     _end_with(parent)
-    return _do(job, _store_of(folder))
+    store = Store(folder)
+    try:
+        return _do(job, store)
+    finally:
+        store.close()
 
 
 def _do(job: Job, store: Store) -> Done:
     start = time.perf_counter()
-    do(job.study, job.unit, load_again(job.source), set(job.known), store.add, job.time_limit)
+    do(job.study, job.unit, load_again(job.source, job.contents), set(job.known), store.add, job.time_limit)
     return job.unit, time.perf_counter() - start
 
 
@@ -96,12 +103,6 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@lru_cache(maxsize=1)
-def _store_of(folder: Path) -> Store:
-    """Return the results of a folder, open: once in each process."""
-    return Store(folder)
 
 
 class Cluster:
@@ -128,7 +129,7 @@ class Cluster:
                 while waiting and len(running) < n_threads:
                     job = waiting.pop(0)
                     if job.source not in data:
-                        data[job.source] = send(client, load_source(job.source, download=False))
+                        data[job.source] = send(client, load_again(job.source, job.contents))
                     job = replace(job, known=job.known | frozenset(self.store.known()))
                     running[client.submit(_do_there, job, data[job.source], topic, pure=False)] = job
                 settle(client, running, one=True)

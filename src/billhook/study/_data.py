@@ -1,6 +1,7 @@
 """The data sets of a study."""
 
 from functools import lru_cache
+from hashlib import sha256
 
 import numpy as np
 
@@ -31,9 +32,22 @@ def load_source(source: Source, *, download: bool = True) -> DataSet:
 
 
 @lru_cache(maxsize=1)
-def load_again(source: Source) -> DataSet:
-    """Return a data set, that of the last call without reading it again."""
-    return load_source(source, download=False)
+def load_again(source: Source, contents: str) -> DataSet:
+    """Return a data set with these contents, that of the last call without reading it again."""
+    data = load_source(source, download=False)
+    if contents_of(data) != contents:
+        raise ValueError(f"{source.name} has changed while the study was running: put it back, and run it again")
+    return data
+
+
+def contents_of(data: DataSet) -> str:
+    """Return a text that tells contents from others: features, labels, and a given split."""
+    digest = sha256(repr((data.X.shape, data.feature_names)).encode())
+    digest.update(np.ascontiguousarray(data.X).tobytes())
+    digest.update(repr(data.y.tolist()).encode())
+    for rows in (data.train, data.test):
+        digest.update(b"" if rows is None else np.asarray(rows, np.int64).tobytes())
+    return digest.hexdigest()[:32]
 
 
 def _built_in(name: str) -> DataSet:

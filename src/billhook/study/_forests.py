@@ -51,8 +51,7 @@ class Picked:
         self.trees, self.name, self.options, self.seed = trees, name, options, seed
         self.most = min(most, trees.forest.n_trees)
         self._order: NDArray[np.int64] | Exception | None = None
-        self._added: list[int] = []
-        self._begin()
+        self._added: list[int] | None = None
 
     def chosen(self, n_trees: int) -> Chosen:
         """Return the choice of so many trees."""
@@ -79,9 +78,11 @@ class Picked:
         """Return what so many trees predict together."""
         trees, chosen = self.trees, self.chosen(n_trees)
         picked = chosen.trees.tolist()
-        if chosen.weight is not None or picked[: len(self._added)] != self._added:
+        added, self._added = self._added, None  # until all is added: what is broken off is begun anew
+        if added is None or chosen.weight is not None or picked[: len(added)] != added:
             self._begin()
-        for place in range(len(self._added), len(picked)):
+            added = []
+        for place in range(len(added), len(picked)):
             value = trees.judged.leaf_value(picked[place])
             value = value if chosen.weight is None else value * chosen.weight[place]
             add_tree(trees.leaf_train[picked[place]], value, self._train)
@@ -102,11 +103,10 @@ class Picked:
         return choose(self.trees.judged, self.name, self.most, self.seed, self.options).trees
 
     def _begin(self) -> None:
-        """Forget all trees that were added."""
+        """Begin with no tree."""
         n_classes = self.trees.judged.n_classes
         self._train = np.zeros((self.trees.leaf_train.shape[1], n_classes))
         self._test = np.zeros((self.trees.leaf_test.shape[1], n_classes))
-        self._added = []
 
 
 def node_bytes(forest: Forest) -> dict[str, int]:

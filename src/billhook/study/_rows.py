@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.datasets import DataSet
-from billhook.study._study import BOOSTING, SEARCH, Study, Unit
+from billhook.study._check import BOOSTING, SEARCH
+from billhook.study._study import Study, Unit
 
 DEDICATED = 1.0 / 3.0
 Labels = NDArray[np.int64]

@@ -5,16 +5,18 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from importlib.metadata import version
+from contextlib import closing, contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from billhook.study._backends import Cluster, Here, Job, Workers
-from billhook.study._data import load_source
-from billhook.study._store import FILE, ResultsError, Store, skipped
-from billhook.study._study import SEARCH, Study, Unit, configurations_of, units_of
+from joblib import effective_n_jobs
+
+from billhook.study._backends import Cluster, Here, Workers
+from billhook.study._plan import Survey, by_memory, plan_of
+from billhook.study._store import FILE, ResultsError, Store
+from billhook.study._study import Study
 from billhook.study._watch import Watch
 
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 LOCK = ".running"
 PRUNED_BY = {"training": "the training rows", "dedicated": "a third of the training rows, kept for it"}
-VERSIONED = ("billhook", "numpy", "scikit-learn")
+# Results depend on these.
+VERSIONED = ("billhook", "numpy", "scikit-learn", "scipy", "xgboost", "xgboost-cpu")
+RETRIED = ("failed", "timed_out")
+MOST_SECONDS = 10_000_000.0
 Progress = Callable[[int, int, str], None]
 
 
@@ -57,7 +62,7 @@ def run(
         Bytes that all processes together may take, as far as that can be told from the numbers of rows and trees:
         then fewer work at once on large data sets.
     time_limit : float, optional
-        Seconds that a run may take.
+        Seconds that a run may take: what a method does with a base ensemble, or growing boosted trees, or a search.
     skip_missing : bool
         Whether data sets that cannot be found are skipped; else that is an error, before anything is run.
     retry : bool
@@ -67,20 +72,31 @@ def run(
     progress : function, optional
         Told how many runs are there, of how many, and what was finished last.
     """
-    folder = Path(folder)
+    folder = Path(folder).resolve()
+    n_jobs = effective_n_jobs(n_jobs)
+    if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
+        raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
+    survey = Survey(study, skip_missing)
     with _alone(folder):
-        store = _open(folder, study, any_version)
+        store = _open(folder, study, survey, any_version)
         try:
-            store.forget(("skipped", "failed", "timed_out") if retry else ("skipped",))
-            jobs, n_runs = _plan(study, store, skip_missing, time_limit)
-            store.tell("runs", n_runs)
-            shares = list(_by_memory(jobs, n_jobs, memory_limit))
+            plan = plan_of(study, store, survey, time_limit, RETRIED if retry else ())
+            shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
             workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
-            with closing(workers), Watch(store, n_runs, progress) as watch:
-                for some, n_at_once in shares:
-                    for unit, seconds in workers.map(some, n_at_once):
-                        watch.done(unit, seconds)
-            store.tell("seconds", watch.seconds + store.told("seconds", 0.0))
+            with closing(workers):
+                store.tell("runs", len(plan.keys))
+                store.tell("data", store.told("data", {}) | survey.contents)
+                store.tell("missing", list(survey.missing))
+                store.forget(plan.anew)
+                store.add(plan.skipped)
+                with Watch(store, len(plan.keys), progress) as watch:
+                    for some, n_at_once in shares:
+                        for unit, seconds in workers.map(some, n_at_once):
+                            watch.done(unit, seconds)
+            if lost := len(plan.keys - store.known()):
+                raise ResultsError(
+                    f"{lost:,} runs were made, but are not in {store.path}: was it moved? Run it again"
+                )
             return store.frame()
         finally:
             store.close()
@@ -88,7 +104,7 @@ def run(
 
 def results(folder: str | PathLike[str]) -> "pd.DataFrame":
     """Return the table of all runs in a folder, whether a study is finished or not."""
-    store = Store(Path(folder))
+    store = Store(Path(folder), is_read=True)
     try:
         return store.frame()
     finally:
@@ -103,7 +119,7 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
     """
     import pandas as pd
 
-    store = Store(Path(folder))
+    store = Store(Path(folder), is_read=True)
     try:
         runs, work = store.frame(), store.frame("work")
         of_steps = work.assign(method=work["step"])
@@ -133,32 +149,44 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what results depend on."""
-    return {name: version(name) for name in VERSIONED}
+    found = {}
+    for name in VERSIONED:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
-def _open(folder: Path, study: Study, any_version: bool) -> Store:
-    """Return the store of a study, a new one if there is none."""
+def _open(folder: Path, study: Study, survey: Survey, any_version: bool) -> Store:
+    """Return the store of a study, a new one if there is none, or none with runs."""
     if not (folder / FILE).exists():
         others = [path.name for path in folder.iterdir() if path.name != LOCK and FILE not in path.name]
         if others:
             raise ResultsError(f"{folder} holds {others[0]} and no results: give a new or an empty folder")
-        store = Store.create(folder, study, versions())
-        store.tell("machine", {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()})
-        return store
+        return _new(folder, study)
     store = Store(folder)
     try:
+        if store.count() == 0:
+            store.close()
+            (folder / FILE).unlink()
+            return _new(folder, study)
         if different := study.differences(store.told("study", "{}")):
             raise ResultsError(
                 f"{folder} holds the results of another study ({'; '.join(different[:3])}): give another folder"
             )
+        before = store.told("data", {})
+        for name, contents in survey.contents.items():
+            if before.get(name, contents) != contents:
+                raise ResultsError(
+                    f"{name} is not what it was when the results in {folder} were made: put the old data back, or "
+                    "give another folder"
+                )
         then, now = store.told("versions", {}), versions()
-        if then != now and not any_version:
-            told = ", ".join(
-                f"{name} {then.get(name)} there, {now[name]} here" for name in now if then.get(name) != now[name]
-            )
+        others = [name for name in now if then.get(name) != now[name]]
+        if others and not any_version:
+            told = ", ".join(f"{name} {then.get(name)} there, {now[name]} here" for name in others)
             raise ResultsError(
                 f"{folder} holds results of other versions ({told}), and numbers may differ: give another folder, or "
-                "allow any version"
+                "allow any version (any_version, --any-version)"
             )
     except BaseException:
         store.close()
@@ -166,66 +194,10 @@ def _open(folder: Path, study: Study, any_version: bool) -> Store:
     return store
 
 
-def _plan(study: Study, store: Store, skip_missing: bool, time_limit: float | None) -> tuple[list[Job], int]:
-    """Return what is left to do, the largest first, and how many runs there are in all."""
-    n_folds: dict[str, int] = {}
-    shapes: dict[str, tuple[int, int, int]] = {}
-    missing: dict[str, str] = {}
-    for source in study.data:
-        try:
-            data = load_source(source)
-        except OSError as error:
-            missing[source.name] = str(error)
-            continue
-        if data.classes is None:
-            raise ValueError(f"{source.name} has numbers to predict, and a study compares classifiers")
-        n_folds[source.name] = sum(1 for _ in data.folds(study.folds, study.seed))
-        shapes[source.name] = (*data.X.shape, data.classes.size)
-    if missing and not skip_missing:
-        first = next(iter(missing))
-        raise FileNotFoundError(
-            f"{len(missing)} of {len(study.data)} data sets cannot be found, the first being {missing[first]} "
-            "Or skip those that are missing."
-        )
-    if not n_folds:
-        raise FileNotFoundError("none of the data sets can be found")
-    known = store.known()
-    jobs, n_runs = [], 0
-    for unit in units_of(study, {**n_folds, **dict.fromkeys(missing, study.folds)}):
-        keys = {one.key: one for one in configurations_of(study, unit)}
-        n_runs += len(keys)
-        todo = [one for key, one in keys.items() if key not in known]
-        if unit.data in missing:
-            store.add([skipped(one, missing[unit.data], study.seed) for one in todo])
-        elif todo:
-            source = next(one for one in study.data if one.name == unit.data)
-            n_bytes = _bytes_of(study, unit, shapes[unit.data])
-            jobs.append(Job(study, unit, source, frozenset(key for key in keys if key in known), time_limit, n_bytes))
-    return sorted(jobs, key=lambda job: (-job.n_bytes, job.unit)), n_runs
-
-
-def _bytes_of(study: Study, unit: Unit, shape: tuple[int, int, int]) -> int:
-    """Return about how much memory a unit takes: its rows, its trees, and the leaves of all rows in all trees."""
-    n_rows, n_features, n_classes = shape
-    n_nodes = 2 * study.n_base_trees * max(study.max_leaves)
-    n_nodes = min(n_nodes, 2 * study.n_base_trees * n_rows)
-    trees = n_nodes * (3 * 8 * n_classes + 3 * 60)
-    rows = n_rows * (3 * 4 * n_features + 4 * study.n_base_trees + 4 * 8 * n_classes)
-    return 200_000_000 + rows + (0 if unit.base == SEARCH else trees)
-
-
-def _by_memory(jobs: list[Job], n_jobs: int, limit: int | None) -> Iterator[tuple[list[Job], int]]:
-    """Yield jobs, and how many of them may be done at once."""
-    groups: dict[int, list[Job]] = {}
-    for job in jobs:
-        n_at_once = n_jobs if limit is None else min(n_jobs, limit // job.n_bytes)
-        if n_at_once < 1:
-            raise ValueError(
-                f"the memory limit of {limit:,} bytes is too low for {job.unit.data}, which takes about "
-                f"{job.n_bytes:,}: raise it, or leave that data set out"
-            )
-        groups.setdefault(n_at_once, []).append(job)
-    yield from ((some, n) for n, some in groups.items())
+def _new(folder: Path, study: Study) -> Store:
+    store = Store.create(folder, study, versions())
+    store.tell("machine", {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()})
+    return store
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "results.sqlite"
+REST = ("-journal", "-wal", "-shm")
 FORMAT = 1
 WAIT_SECONDS = 120.0
 KEY = ("data", "fold", "base", "method", "options", "n_leaves", "n_trees")
@@ -78,13 +79,14 @@ class Work:
 class Store:
     """The results file of a folder. Any number of processes of a machine may write to it at once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_read: bool = False) -> None:
         self.path = folder / FILE
         self._lock = threading.Lock()
         if not self.path.exists():
             raise ResultsError(f"{folder} holds no results of a study")
         with self._errors():
-            self._connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, check_same_thread=False)
+            where = f"{self.path.resolve().as_uri()}?mode={'ro' if is_read else 'rw'}"
+            self._connection = sqlite3.connect(where, timeout=WAIT_SECONDS, check_same_thread=False, uri=True)
             found = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
             health = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if health != "ok":
@@ -101,7 +103,8 @@ class Store:
         """Return the file of a new study; it appears whole or not at all."""
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}.draft"
-        for name in (draft, Path(f"{draft}-journal")):
+        # What a run that was killed has left of a file that is gone must not get into this one.
+        for name in (draft, *(folder / f"{one}{rest}" for one in (FILE, draft.name) for rest in REST)):
             name.unlink(missing_ok=True)
         with _said(draft):
             connection = sqlite3.connect(draft)
@@ -117,11 +120,7 @@ class Store:
             finally:
                 connection.close()
         draft.replace(folder / FILE)
-        store = cls(folder)
-        with store._errors():
-            # Then readers do not wait for writers, and a row is one short write.
-            store._connection.execute("PRAGMA journal_mode = WAL")
-        return store
+        return cls(folder)
 
     def tell(self, name: str, value: Any) -> None:
         """Keep something else about the study."""
@@ -134,10 +133,12 @@ class Store:
             found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return default if found is None else json.loads(found[0])
 
-    def known(self) -> set[tuple[Any, ...]]:
-        """Return the keys of all runs that there are."""
+    def known(self, without: tuple[str, ...] = ()) -> set[tuple[Any, ...]]:
+        """Return the keys of all runs that there are, but for those of some statuses."""
+        marks = ", ".join("?" * len(without))
         with self._errors():
-            return set(self._connection.execute(f"SELECT {', '.join(KEY)} FROM runs"))
+            keys = f"SELECT {', '.join(KEY)} FROM runs WHERE status NOT IN ({marks})"
+            return set(self._connection.execute(keys, without))
 
     def count(self) -> int:
         """Return how many runs there are."""
@@ -162,11 +163,11 @@ class Store:
                 f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({question_marks})", values
             )
 
-    def forget(self, statuses: tuple[str, ...]) -> None:
-        """Remove the runs of these statuses, so that they are made again."""
-        marks = ", ".join("?" * len(statuses))
+    def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
+        """Remove runs, so that they are made again."""
+        same = " AND ".join(f"{name} = ?" for name in KEY)
         with self._errors(), self._connection:
-            self._connection.execute(f"DELETE FROM runs WHERE status IN ({marks})", statuses)
+            self._connection.executemany(f"DELETE FROM runs WHERE {same}", list(keys))
 
     def frame(self, table: str = "runs") -> "pd.DataFrame":
         """Return all runs as a data frame, in an order that does not depend on who was first."""

@@ -1,16 +1,16 @@
 """What a study is: data sets, base ensembles, and the methods that are compared on them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Literal
 
+from billhook.study._check import BOOSTING, SEARCH, check_study
+
 Options = dict[str, Any]
+Frozen = tuple[tuple[str, Any], ...]
 PruningData = Literal["training", "dedicated"]
-BOOSTING, SEARCH = "gradient_boosting", "budget_search"
-BASES = ("random_forest", "extra_trees", "bagging")
-SIZES = ("paper", "as_published", "packed")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Method:
     prune : str
         ``"first"``, the first trees; or a method of `pruning_methods`.
     options : dict
-        Of pruning, boosting or the search. A list is a choice: all of it is tried.
+        Of pruning, boosting or the search. A list is a choice: all of it is tried. (Kept as pairs, as the next two.)
     refine : dict, optional
         Options of `refine`, for what pruning leaves.
     merge : dict, optional
@@ -49,28 +49,42 @@ class Method:
     label: str
     base: str | None = None
     prune: str = "first"
-    options: tuple[tuple[str, Any], ...] = ()
-    refine: tuple[tuple[str, Any], ...] | None = None
-    merge: tuple[tuple[str, Any], ...] | None = None
+    options: Mapping[str, Any] | Frozen = ()
+    refine: Mapping[str, Any] | Frozen | None = None
+    merge: Mapping[str, Any] | Frozen | None = None
     n_trees: tuple[int, ...] | None = None
     max_leaves: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        for step in ("options", "refine", "merge"):
+            given = getattr(self, step)
+            if given is not None:
+                pairs = given.items() if isinstance(given, Mapping) else given
+                frozen = sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in pairs)
+                object.__setattr__(self, step, tuple(frozen))
+        for numbers in ("n_trees", "max_leaves"):
+            if isinstance(getattr(self, numbers), list):
+                object.__setattr__(self, numbers, tuple(getattr(self, numbers)))
+
+    def given(self, step: str) -> Frozen:
+        """Return the options of a step, ``""``, ``"refine"`` or ``"merge"``, as they were given."""
+        found: Frozen = getattr(self, step or "options") or ()
+        return found
+
     def choices(self) -> list[Options]:
         """Return every choice of options that are lists, the first with the lists' first values."""
-        named = [(("", name), value) for name, value in self.options]
-        named += [(("refine", name), value) for name, value in self.refine or ()]
-        named += [(("merge", name), value) for name, value in self.merge or ()]
-        lists = [(key, value) for key, value in named if isinstance(value, tuple)]
-        return [
-            {".".join(part for part in key if part): value for (key, _), value in zip(lists, values, strict=True)}
-            for values in product(*(value for _, value in lists))
+        named = [
+            (f"{step}.{name}" if step else name, value)
+            for step in ("", "refine", "merge")
+            for name, value in self.given(step)
         ]
+        lists = {key: value for key, value in named if isinstance(value, tuple)}
+        return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
 
     def settings(self, step: str, choice: Options) -> Options:
         """Return the options of a step, ``""``, ``"refine"`` or ``"merge"``, with a choice made of the lists."""
-        given = {"": self.options, "refine": self.refine or (), "merge": self.merge or ()}[step]
         prefix = f"{step}." if step else ""
-        return {name: choice.get(prefix + name, value) for name, value in given}
+        return {name: choice.get(prefix + name, value) for name, value in self.given(step)}
 
 
 @dataclass(frozen=True)
@@ -114,15 +128,25 @@ class Study:
     sizes: tuple[str, ...] = ("paper", "as_published")
     caps: tuple[float, ...] = (32, 64, 128, 256)
 
+    def __post_init__(self) -> None:
+        for name in ("data", "methods", "bases", "max_leaves", "n_trees", "sizes", "caps"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_study(self)
+        for name in ("max_leaves", "n_trees", "caps"):
+            object.__setattr__(self, name, tuple(sorted(getattr(self, name))))
+
     def as_json(self) -> str:
-        """Return all of it as text: equal studies have equal texts."""
+        """Return all of it as text."""
         return json.dumps(asdict(self), sort_keys=True)
 
     def differences(self, other: str) -> list[str]:
-        """Return what differs from the study of a text, in words."""
+        """Return what differs from the study of a text, in words, but for what results do not depend on."""
         mine, theirs = json.loads(self.as_json()), json.loads(other)
+        for one in (mine, theirs):
+            # Whether the data are the same, their contents tell.
+            one["data"] = [{"name": source["name"]} for source in one.get("data", [])]
         found = []
-        for name in sorted(set(mine) | set(theirs)):
+        for name in sorted((set(mine) | set(theirs)) - {"name", "caps"}):
             new, old = mine.get(name), theirs.get(name)
             if new == old:
                 continue
@@ -172,16 +196,13 @@ def units_of(study: Study, n_folds: dict[str, int]) -> list[Unit]:
 
 def configurations_of(study: Study, unit: Unit) -> Iterator[Configuration]:
     """Yield the runs of a unit in the order in which they are made."""
-    methods = [method for method in study.methods if (method.base or unit.base) == unit.base]
-    if unit.base == SEARCH:
+    own = unit.base if unit.base in (BOOSTING, SEARCH) else None
+    methods = [method for method in study.methods if method.base == own]
+    if own == SEARCH:
         for method in methods:
             for choice in method.choices():
                 yield Configuration(unit, method, as_text(choice), None, None)
         return
-    if unit.base == BOOSTING:
-        methods = [method for method in methods if method.base == BOOSTING]
-    else:
-        methods = [method for method in methods if method.base is None]
     for n_leaves in sorted({leaves for method in methods for leaves in method.max_leaves or study.max_leaves}):
         for method in (one for one in methods if n_leaves in (one.max_leaves or study.max_leaves)):
             for choice in method.choices():

@@ -38,6 +38,7 @@ class Watch:
     ) -> None:
         self._ended.set()
         self._thread.join()
+        self.store.tell("seconds", self.seconds + self.store.told("seconds", 0.0))
         if error is None:
             self._tell()
 

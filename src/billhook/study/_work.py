@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from json import loads
 from typing import Any
@@ -15,12 +16,13 @@ from billhook.datasets import DataSet
 from billhook.forest import Forest
 from billhook.packing import Packed, pack
 from billhook.refinement import merge, refine
+from billhook.study._check import BOOSTING, SEARCH
 from billhook.study._forests import Made, Picked, Trees, node_bytes
 from billhook.study._rows import Rows, rows_of, seed_of
 from billhook.study._scores import scores_of
 from billhook.study._store import ResultsError, Run, Work, skipped
-from billhook.study._study import BOOSTING, SEARCH, Configuration, Study, Unit, configurations_of
-from billhook.study._time import TimedOut, at_most
+from billhook.study._study import Configuration, Method, Study, Unit, configurations_of
+from billhook.study._time import at_most, was_time
 from billhook.study._trees import boost, grow
 
 Record = Callable[[list[Run] | list[Work]], None]
@@ -61,11 +63,28 @@ class _Made:
     def fail_rest(self, error: Exception) -> None:
         """Write down that what is left has failed."""
         for one in self.todo[self.n_recorded :]:
-            self.put(skipped(one, words_of(error), self.seed(one), "failed"))
+            self.put(skipped(one, words_of(error), self.seed(), "failed"))
 
     def put(self, run: Run) -> None:
         self.record([run])
         self.n_recorded += 1
+
+    def once(self, step: str, make: Callable[[], Any]) -> Callable[[], Any]:
+        """Return a function that makes something when it is first called, and tries once only."""
+        made: list[Any] = []
+
+        def get() -> Any:
+            if not made:
+                try:
+                    with self.step(step):
+                        made.append(make())
+                except Exception as error:
+                    made.append(error)
+            if isinstance(made[0], Exception):
+                raise made[0]
+            return made[0]
+
+        return get
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -80,17 +99,18 @@ class _Made:
     def attempt(self, one: Configuration, make: Callable[[], Made]) -> None:
         """Make a run, and write down what came of it."""
         start = time.perf_counter()
-        seed = self.seed(one)
+        seed = self.seed()
         try:
             with at_most(self.time_limit):
                 made = make()
                 found = self.measured(made)
-        except TimedOut:
-            run = skipped(one, f"took longer than {self.time_limit:g} s", seed, "timed_out")
         except _SkippedError as reason:
             run = skipped(one, str(reason), seed)
         except Exception as error:  # what one method cannot do is no reason not to try the others
-            run = skipped(one, words_of(error), seed, "failed")
+            if was_time(error):
+                run = skipped(one, f"took longer than {self.time_limit:g} s", seed, "timed_out")
+            else:
+                run = skipped(one, words_of(error), seed, "failed")
         else:
             run = Run(*one.key, "done", 0.0, seed, **found)
         self.put(replace(run, seconds=time.perf_counter() - start))
@@ -131,7 +151,7 @@ class _Made:
                 most = max(method.n_trees or study.n_trees)
                 picked = Picked(trees, method.prune, settings, most, self.seed(None, n_leaves))
                 for one in runs:
-                    self.attempt(one, lambda one=one, picked=picked: self.one_of_forest(one, picked))  # type: ignore[misc]
+                    self.attempt(one, partial(self.one_of_forest, one, picked))
 
     def one_of_forest(self, one: Configuration, picked: Picked) -> Made:
         """Prune, and refine and merge if that is asked for."""
@@ -155,38 +175,51 @@ class _Made:
 
     def boosted(self) -> None:
         """Grow boosted trees; fewer rounds are the beginning of more."""
-        rows = self.rows
+        X, (known, y) = self.rows.grown.X, np.unique(self.rows.grown.y, return_inverse=True)
         for (n_leaves, method, choice), alike in groupby(
             self.todo, lambda one: (one.n_leaves, one.method, one.choice)
         ):
             assert n_leaves is not None
-            runs = list(alike)
             n_rounds = max(method.n_trees or self.study.n_trees)
             settings = method.settings("", loads(choice))
-            with self.step("growing"):
-                whole = boost(rows.grown.X, rows.grown.y, n_rounds, n_leaves, self.seed(), settings)
-            a_round = max(1, whole.base.size)
-            for one in runs:
-                assert one.n_trees is not None
-                some = range(min(whole.n_trees, one.n_trees * a_round))
-                self.attempt(one, lambda some=some, whole=whole: self.of_model(whole.select(some)))  # type: ignore[misc]
+
+            def grown(settings: Any = settings, n_leaves: int = n_leaves, n_rounds: int = n_rounds) -> Forest:
+                return replace(boost(X, y, n_rounds, n_leaves, self.seed(), settings), classes=known)
+
+            whole = self.once("growing", grown)
+
+            def first(n_trees: int, whole: Callable[[], Forest] = whole) -> Made:
+                n_first = n_trees * max(1, whole().base.size)
+                return self.of_model(whole().select(range(min(whole().n_trees, n_first))))
+
+            for one in alike:
+                self.attempt(one, partial(first, one.n_trees or 0))
 
     def searched(self) -> None:
         """Look for the best models of some numbers of bytes; one search serves all of a method."""
         from billhook.budget import Rows as RowsToSearch
         from billhook.budget import search_budgets
 
-        X, y = self.rows.grown.X, self.rows.grown.y
-        known, numbers = np.unique(y, return_inverse=True)
-        for method, alike in groupby(self.todo, lambda one: one.method):
-            runs = list(alike)
-            budgets = tuple(sorted({as_bytes(choice["budget"]) for choice in method.choices()}))
-            with self.step("searching"):
-                rows = RowsToSearch(X, numbers, np.ones(len(X)), known)
-                search = search_budgets(rows, budgets, trials=dict(method.options)["trials"], seed=self.seed())
-            for one in runs:
-                budget = as_bytes(loads(one.choice)["budget"])
-                self.attempt(one, lambda budget=budget, search=search: self.of_model(search.final(budget)))  # type: ignore[misc]
+        X, (known, y) = self.rows.grown.X, np.unique(self.rows.grown.y, return_inverse=True)
+        rows = RowsToSearch(X, y, np.ones(len(X)), known)
+
+        def budget_of(choice: dict[str, Any], method: Method) -> int:
+            return as_bytes(method.settings("", choice)["budget"])
+
+        for (method, trials), alike in groupby(
+            self.todo, lambda one: (one.method, one.method.settings("", loads(one.choice))["trials"])
+        ):
+            same = [choice for choice in method.choices() if method.settings("", choice)["trials"] == trials]
+            budgets = tuple(sorted({budget_of(choice, method) for choice in same}))
+            search = self.once("searching", partial(search_budgets, rows, budgets, trials=trials, seed=self.seed()))
+
+            def best(budget: int, search: Callable[[], Any] = search) -> Made:
+                if search().best(budget) is None:
+                    raise ValueError(f"no model of {budget:,} bytes was found: give more bytes, or more trials")
+                return self.of_model(search().final(budget))
+
+            for one in alike:
+                self.attempt(one, partial(best, budget_of(loads(one.choice), method)))
 
     def of_model(self, model: Forest | Packed) -> Made:
         """Return what a model predicts, and its size."""
