@@ -349,3 +349,51 @@ def test_hostile_names_are_shown_and_never_run(browser, folder):
     assert browser.run("document.querySelectorAll('img').length") == 0
     assert browser.said == []
     assert set(browser.requests) == {path.as_uri()}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dark": True}, {"media": "print", "dark": True, "width": 794}, {"width": 390}]
+)
+def test_that_a_study_is_unfinished_is_read_on_any_paper(browser, folder, options):
+    uneven = RESULTS.drop(RESULTS.index[0]).replace({"data": {"eeg": "a_name_without_a_space_" * 6}})
+    browser.open(write_report(uneven, folder / "part.html", about={"runs": 2840}), **options)
+    look = browser.run("""[...document.querySelectorAll(".banner")].map((banner) => {
+      const box = banner.getBoundingClientRect(), style = getComputedStyle(banner);
+      const title = document.querySelector("h1").getBoundingClientRect();
+      return { words: banner.innerText, top: box.top - title.bottom, width: box.width, height: box.height,
+        right: box.right, ink: style.color, paper: style.backgroundColor, seen: style.visibility, }; })""")
+    unfinished, folds = look
+    assert unfinished["words"].startswith(f"Unfinished: {len(RESULTS) - 1:,} of 2,840 runs are there")
+    assert folds["words"].startswith("1 configuration lacks folds")
+    assert 0 <= unfinished["top"] < 40
+    for banner in look:
+        assert banner["seen"] == "visible"
+        assert min(banner["width"], banner["height"]) > 20
+        assert banner["right"] <= options.get("width", 1200)
+        assert contrast(banner["ink"], banner["paper"]) > 7
+
+
+def contrast(*colours):
+    """Return how far apart two opaque colours are (WCAG 2)."""
+    lights = []
+    for colour in colours:
+        shares = [int(part) / 255 for part in re.fullmatch(r"rgb\((\d+), (\d+), (\d+)\)", colour).groups()]
+        linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+    return max(lights) / min(lights)
+
+
+def test_other_caps_move_the_slider_and_the_table_follows(browser, folder):
+    small = study(("eeg", "chess"), ("RF", "RE"), leaves=(4, 16), trees=(2, 8))
+    browser.open(write_report(small, folder / "small.html", caps=(0.5, 2, 3.3)))
+    table = configurations(small)
+    assert check_table(browser, table) == 2048
+    tab_to(browser, "document.getElementById('cap')")
+    seen = []
+    for key in ["Home"] + ["ArrowRight"] * 40:
+        browser.press(key)
+        cap = cap_of(browser)
+        if cap in (512, int(3.3 * 1024)):
+            seen.append(check_table(browser, table))
+    assert seen == [512, 3379]
+    assert browser.said == []

@@ -79,6 +79,28 @@ def test_tables_without_figures_are_written_without_figures(tmp_path):
     assert {path.suffix for path in files} == {".csv", ".tex"}
 
 
+@pytest.mark.parametrize("caps", [(4, 8, 16, 32), (0.5, 2), (20.0,)])
+def test_there_is_a_table_for_each_of_the_caps_that_are_given(caps, tmp_path):
+    results = study(methods=["RF", "RE", "GB"], leaves=(4, 16), trees=(1, 2, 8))
+    files = bh.analysis.write_tables(results, tmp_path, figures=False, caps=caps)
+    names = {path.name for path in files if path.name.startswith("accuracy_below_")}
+    assert names == {f"accuracy_below_{cap:g}KB.{ending}" for cap in caps for ending in ("csv", "tex")}
+    table = bh.analysis.configurations(results)
+    for cap in caps:
+        read = pd.read_csv(tmp_path / f"accuracy_below_{cap:g}KB.csv", index_col="data").rename_axis(columns="method")
+        pd.testing.assert_frame_equal(read, bh.analysis.best_below(table, cap))
+        assert read.notna().any(axis=None)
+        latex = (tmp_path / f"accuracy_below_{cap:g}KB.tex").read_text()
+        assert f"of models below {cap:g} KB." in latex
+        assert f"tab:accuracy_below_{cap:g}KB" in latex
+
+
+def test_figures_of_caps_that_are_no_whole_numbers_are_written(tmp_path):
+    results = study(["eeg"], ["RF", "RE"], leaves=(4,), trees=(1, 2), folds=1)
+    names = {path.name for path in bh.analysis.write_tables(results, tmp_path, caps=(0.25, 2.5))}
+    assert {f"accuracy_below_{cap}KB.{ending}" for cap in (0.25, 2.5) for ending in ("png", "pdf")} <= names
+
+
 def test_methods_without_shapes_are_written_without_a_table_by_shape(tmp_path):
     rows = [
         run(d, "budget search", 0.5 + b / 10, b * 1024, n_leaves=None, n_trees=None, options=f"{b}")

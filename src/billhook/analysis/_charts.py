@@ -55,7 +55,7 @@ def accuracy_over_memory(configurations: "DataFrame", data: str) -> "Figure":
     low, high = rows["nbytes"].min() / KB, rows["nbytes"].max() / KB
     axes.set_xlim(low / 1.2, high * 1.2)
     ticks = _powers_of_two(low, high)
-    axes.set_xticks(ticks, [size_text(tick) for tick in ticks])
+    axes.set_xticks(ticks, [_size_text(tick) for tick in ticks])
     axes.minorticks_off()
     axes.set_title(data, fontsize=LETTERS + 2)
     _label(axes, "size of the model", "accuracy, %")
@@ -106,8 +106,8 @@ def accuracy_by_shape(configurations: "DataFrame", data: str, *, methods: Sequen
     return figure
 
 
-def size_text(kilobytes: float) -> str:
-    """Return a size in words: 64 KB, 2 MB."""
+def _size_text(kilobytes: float) -> str:
+    """Return a size in words: 64 KB, 2 GB; with more digits than pages have, so that ends of a short axis differ."""
     for unit, factor in (("GB", KB * KB), ("MB", KB), ("KB", 1)):
         if kilobytes >= factor:
             return f"{kilobytes / factor:.4g} {unit}"

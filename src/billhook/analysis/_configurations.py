@@ -36,6 +36,18 @@ def configurations(results: "DataFrame", *, size: str = "paper") -> "DataFrame":
         over the folds; missing for one fold), `nbytes` (mean) and `n_folds`. Where the results are of several
         kinds of forests, the method is named after both: `extra_trees RE`.
     """
+    runs = counted_runs(results, size)
+    groups = runs.groupby(KEYS, dropna=False, sort=True, observed=True)
+    means = groups.agg(
+        accuracy=("accuracy", "mean"), spread=("accuracy", "std"), nbytes=("nbytes", "mean"), n_folds=("fold", "size")
+    ).reset_index()
+    means["method"] = labels(means)
+    order = ["data", "method", "n_leaves", "n_trees", "options"]
+    return means[COLUMNS].sort_values(order, kind="stable", ignore_index=True)
+
+
+def counted_runs(results: "DataFrame", size: str) -> "DataFrame":
+    """Return the runs that are done and have an accuracy and a size, which is in the column `nbytes`."""
     column = look_up(size, SIZES, "there is no size")
     require_columns(results, [*KEYS, "fold", "status", "accuracy", column], "results")
     runs = results.loc[results["status"] == "done", [*KEYS, "fold", "accuracy", column]]
@@ -56,13 +68,7 @@ def configurations(results: "DataFrame", *, size: str = "paper") -> "DataFrame":
             f"{twice.sum()} runs are in the results more than once, the first being {first}; "
             f"keep one of each with results.drop_duplicates({[*KEYS, 'fold']}, keep='last')"
         )
-    groups = runs.groupby(KEYS, dropna=False, sort=True, observed=True)
-    means = groups.agg(
-        accuracy=("accuracy", "mean"), spread=("accuracy", "std"), nbytes=(column, "mean"), n_folds=("fold", "size")
-    ).reset_index()
-    means["method"] = labels(means)
-    order = ["data", "method", "n_leaves", "n_trees", "options"]
-    return means[COLUMNS].sort_values(order, kind="stable", ignore_index=True)
+    return runs.rename(columns={column: "nbytes"})
 
 
 def of_data(table: "DataFrame", data: str) -> "DataFrame":

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from billhook.analysis._caps import CAPS, checked_caps
 from billhook.analysis._charts import accuracy_by_shape, accuracy_over_memory
 from billhook.analysis._comparison import compare
 from billhook.analysis._configurations import configurations
@@ -21,17 +22,21 @@ from billhook.analysis._shape import by_shape
 from billhook.forest import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-CAPS = (32, 64, 128, 256)
 RESOLUTION = 200
 
 
 def write_tables(
-    results: "DataFrame", folder: str | os.PathLike[str], *, size: str = "paper", figures: bool = True
+    results: "DataFrame",
+    folder: str | os.PathLike[str],
+    *,
+    size: str = "paper",
+    figures: bool = True,
+    caps: "Iterable[float]" = CAPS,
 ) -> list[Path]:
     """Write every table as CSV and LaTeX, and every figure as PNG and PDF, into a folder; return the files.
 
@@ -45,6 +50,8 @@ def write_tables(
         What counts as the size of a model.
     figures : bool
         False writes the tables only: figures take nearly all of the time, a second or two for each data set.
+    caps : numbers
+        The sizes in KB, 1 to 8 in ascending order, below which methods are compared: a table for each.
 
     Notes
     -----
@@ -52,6 +59,7 @@ def write_tables(
     pairs, wins or critical-difference diagram. A data set no model of which has a number of leaves and of trees has
     no table by them. The same results give the same bytes.
     """
+    caps = checked_caps(caps)
     table = configurations(results, size=size)
     files = _Files(Path(folder), figures)
     files.table("configurations", table, "", is_listed=False)
@@ -59,7 +67,7 @@ def write_tables(
     files.table(
         "pareto_fronts", fronts.set_index(["data", "method"]), "Configurations on the Pareto fronts.", best=None
     )
-    for cap in CAPS:
+    for cap in caps:
         below = best_below(table, cap)
         name = f"accuracy_below_{cap}KB"
         files.table(name, below, f"Best mean accuracy (\\%) of models below {cap} KB.", percent=True)

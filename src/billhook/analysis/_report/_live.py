@@ -4,7 +4,7 @@ from html import escape
 from typing import Any
 
 from billhook.analysis._report._curves import curves
-from billhook.analysis._report._payload import FIRST_CAP, boards
+from billhook.analysis._report._payload import boards, first_stop
 from billhook.analysis._report._study import Study
 from billhook.budget.pages import box, byte_axis, count_text, head, number_head, size_text
 
@@ -12,7 +12,7 @@ from billhook.budget.pages import box, byte_axis, count_text, head, number_head,
 def live(study: Study, content: dict[str, Any]) -> str:
     """Return what follows the slider: the map, the table and the plots."""
     stops = content["stops"]
-    start = max(k for k, stop in enumerate(stops) if stop <= FIRST_CAP)
+    start = first_stop(stops, study.caps)
     return f"""<noscript><p>What moves with the slider needs scripts; the tables below do not.</p></noscript>
 <div class="live">
 <div class="controls">

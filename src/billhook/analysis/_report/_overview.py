@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from billhook.analysis._report._banner import runs_to_be
 from billhook.analysis._report._payload import option_text
 from billhook.analysis._report._study import Study
 from billhook.analysis._report._tables import titled
@@ -37,8 +38,9 @@ def overview(study: Study, about: Mapping[str, Any]) -> str:
         "Trees": _values(results["n_trees"]),
         "Sizes": SIZES[study.size],
     }
+    said = (*SAID, "runs") if runs_to_be(about) is not None else SAID
     given = {
-        str(name).replace("_", " ").capitalize(): _words(fact) for name, fact in about.items() if name not in SAID
+        str(name).replace("_", " ").capitalize(): _words(fact) for name, fact in about.items() if name not in said
     }
     return facts(counted | given) + _times(study, about.get("seconds"))
 

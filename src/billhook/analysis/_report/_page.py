@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from billhook.analysis._report._banner import banner
 from billhook.analysis._report._curves import marks_of
 from billhook.analysis._report._diagram import diagram
 from billhook.analysis._report._live import live
@@ -24,7 +25,6 @@ from billhook.analysis._report._tables import (
     shape_tables,
     wins_table,
 )
-from billhook.analysis._write import CAPS
 from billhook.budget.pages import count_text, document, section
 
 
@@ -46,7 +46,8 @@ def page(study: Study, about: Mapping[str, Any]) -> str:
     )
     return document(
         title,
-        f'<header>\n<h1>{escape(title)}</h1>\n<p class="summary">{_summary(study)}</p>\n{_tiles(study)}'
+        f"<header>\n<h1>{escape(title)}</h1>\n{banner(study, about)}"
+        f'<p class="summary">{_summary(study)}</p>\n{_tiles(study)}'
         f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n</header>\n{marks_of(study.looks)}'
         f"{''.join(section(name, *parts) for name, parts in sections.items())}{script('study', content)}",
         styles=_part("report.css") + styles_of(study.looks),
@@ -85,10 +86,10 @@ def _listed(names: list[str]) -> str:
 
 def _tiles(study: Study) -> str:
     """Return the winner below each of the caps: what most readers want to know."""
-    return f'<ul class="tiles">{"".join(_tile(study, cap) for cap in CAPS)}</ul>\n'
+    return f'<ul class="tiles">{"".join(_tile(study, cap) for cap in study.caps)}</ul>\n'
 
 
-def _tile(study: Study, cap: int) -> str:
+def _tile(study: Study, cap: float) -> str:
     scores = study.below[cap].reindex(columns=study.methods).to_numpy(np.float64).round(10)
     fitting = ~np.isnan(scores).all(axis=1)
     words = '<span class="none">no model this small</span>'

@@ -2,19 +2,18 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from billhook.analysis._configurations import KB
 from billhook.analysis._report._study import Study
-from billhook.analysis._write import CAPS
 from billhook.codegen import Target, targets
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIRST_CAP = 64 * KB
 STOPS_AN_OCTAVE = 4
 # In a script, these could end it or be read as HTML.
 UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
@@ -25,16 +24,22 @@ def boards() -> list[Target]:
     return sorted((target for target in targets() if target.flash), key=lambda target: target.flash)
 
 
-def stops_of(smallest: float, largest: float) -> list[int]:
+def stops_of(smallest: float, largest: float, caps: Sequence[float]) -> list[int]:
     """Return the memory caps that the slider stops at, in bytes: even steps, and the flash of each board between.
 
     Powers of two are among them, and so are the caps of the tables.
     """
-    low = math.floor(math.log2(max(min(smallest, CAPS[0] * KB), 1)))
-    high = math.ceil(math.log2(max(largest, CAPS[-1] * KB)))
+    low = math.floor(math.log2(max(min(smallest, caps[0] * KB), 1)))
+    high = math.ceil(math.log2(max(largest, caps[-1] * KB)))
     steps = range(low * STOPS_AN_OCTAVE, high * STOPS_AN_OCTAVE + 1)
     flashes = {board.flash for board in boards() if 2**low <= board.flash <= 2**high}
-    return sorted({round(2 ** (step / STOPS_AN_OCTAVE)) for step in steps} | flashes)
+    of_tables = {_whole_bytes(cap) for cap in caps}
+    return sorted({round(2 ** (step / STOPS_AN_OCTAVE)) for step in steps} | flashes | of_tables)
+
+
+def first_stop(stops: Sequence[int], caps: Sequence[float]) -> int:
+    """Return the number of the stop that the slider starts at: the middle cap, or of two the smaller one."""
+    return stops.index(_whole_bytes(caps[(len(caps) - 1) // 2]))
 
 
 def payload(study: Study) -> dict[str, Any]:
@@ -50,7 +55,7 @@ def payload(study: Study) -> dict[str, Any]:
         "methods": [{"name": look.name, "fill": look.fill} for look in study.looks],
         "data": study.data,
         "options": [option_text(options) for options in given],
-        "stops": stops_of(table["nbytes"].min(), study.largest),
+        "stops": stops_of(table["nbytes"].min(), study.largest, study.caps),
         "span": [round(end, 6) for end in study.span],
         "runs": [_columns(table[table["data"] == name], numbers, places) for name in study.data],
     }
@@ -77,6 +82,10 @@ def option_text(given: str) -> str:
     if not isinstance(found, dict):
         return given
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
+
+
+def _whole_bytes(cap: float) -> int:
+    return math.floor(cap * KB)
 
 
 def _columns(rows: "pd.DataFrame", numbers: dict[str, int], places: dict[str, int]) -> dict[str, list[Any]]:

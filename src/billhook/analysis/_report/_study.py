@@ -1,15 +1,15 @@
 """A study as the page shows it: its configurations, the fronts among them, and the order of methods."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from billhook.analysis._comparison import Comparison, compare
-from billhook.analysis._configurations import BOOSTING, configurations, labels
+from billhook.analysis._configurations import BOOSTING, configurations, counted_runs, labels
 from billhook.analysis._fronts import areas, best_below, pareto_front
 from billhook.analysis._report._methods import Look, look_of
-from billhook.analysis._write import CAPS
 from billhook.budget.pages import Scale, byte_scale
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ class Study:
         The configurations, with a column `front`: whether one is on the front of its method on its data set.
     areas : DataFrame
         Data sets by methods.
-    below : dict from int to DataFrame
-        The best accuracy below so many KB.
+    below : dict from float to DataFrame
+        The best accuracy below so many KB, the memory caps in ascending order.
+    uneven : DataFrame
+        The configurations that lack folds which others on the same data set have.
     comparison : Comparison or None
         Of the areas.
     obstacle : str
@@ -48,7 +50,8 @@ class Study:
     size: str
     table: "pd.DataFrame"
     areas: "pd.DataFrame"
-    below: "dict[int, pd.DataFrame]"
+    below: "dict[float, pd.DataFrame]"
+    uneven: "pd.DataFrame"
     comparison: Comparison | None
     obstacle: str
     looks: tuple[Look, ...]
@@ -58,6 +61,11 @@ class Study:
     def data(self) -> list[str]:
         """The names of the data sets, in the order of the alphabet."""
         return sorted(self.table["data"].unique())
+
+    @property
+    def caps(self) -> list[float]:
+        """The memory caps in KB, in ascending order."""
+        return list(self.below)
 
     @property
     def span(self) -> Scale:
@@ -70,7 +78,7 @@ class Study:
         return [look.name for look in self.looks]
 
 
-def study_of(results: "pd.DataFrame", size: str) -> Study:
+def study_of(results: "pd.DataFrame", size: str, caps: Sequence[float]) -> Study:
     """Return what a page shows of results."""
     table = with_fronts(configurations(results, size=size))
     scores = areas(table)
@@ -87,7 +95,8 @@ def study_of(results: "pd.DataFrame", size: str) -> Study:
         size=size,
         table=table,
         areas=scores,
-        below={cap: best_below(table, cap) for cap in CAPS},
+        below={cap: best_below(table, cap) for cap in caps},
+        uneven=_uneven(table, counted_runs(results, size)),
         comparison=comparison,
         obstacle=obstacle,
         looks=tuple(look_of(name) for name in ordered),
@@ -108,6 +117,12 @@ def _with_all_columns(results: "pd.DataFrame") -> "pd.DataFrame":
     """Return results with methods named as in the configurations; no reasons and times where there are none."""
     missing = {name: value for name, value in (("reason", ""), ("seconds", np.nan)) if name not in results}
     return results.assign(method=labels(results), **missing)
+
+
+def _uneven(table: "pd.DataFrame", runs: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the configurations of fewer folds than all those of their data set together."""
+    folds = runs.groupby("data", observed=True)["fold"].nunique()
+    return table[table["n_folds"].to_numpy() < folds.loc[table["data"].to_list()].to_numpy()]
 
 
 def _largest(table: "pd.DataFrame") -> int:

@@ -9,7 +9,6 @@ import numpy as np
 from billhook.analysis._report._study import Study
 from billhook.analysis._scores import rank, wins
 from billhook.analysis._shape import by_shape
-from billhook.analysis._write import CAPS
 from billhook.budget.pages import head, minus, number_head, table
 
 if TYPE_CHECKING:
@@ -40,10 +39,10 @@ def below_tables(study: Study) -> str:
         titled(
             f"below-{cap}",
             f"Best accuracy below {cap} KB",
-            scores_table(f"below-{cap}", study.below[cap], study, digits=2, factor=100.0),
+            scores_table(f"below-{cap}", scores, study, digits=2, factor=100.0),
             f"Percent; a dash where a method has no model of at most {cap} KB.",
         )
-        for cap in CAPS
+        for cap, scores in study.below.items()
     )
 
 
