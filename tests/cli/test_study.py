@@ -11,6 +11,7 @@ folds = 2
 trees = 8
 max_leaves = [4, 8]
 n_trees = [2, 4]
+caps = [1, 3]
 [[methods]]
 label = "RF"
 [[methods]]
@@ -81,6 +82,7 @@ def test_tables_and_figures_are_written(own, tmp_path, capsys):
     assert main(["study", "tables", str(own / "results"), "--out", str(tmp_path / "tables")]) == 0
     n_files = len(list((tmp_path / "tables").iterdir()))
     assert f"wrote {n_files} files" in capsys.readouterr().out
+    assert (tmp_path / "tables" / "accuracy_below_3KB.csv").exists()
     assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".csv", ".tex", ".png", ".pdf"}
 
 

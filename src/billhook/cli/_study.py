@@ -140,7 +140,8 @@ def run_report(given: argparse.Namespace) -> None:
     if Path(given.out).resolve() == (Path(given.folder) / studies.FILE).resolve():
         raise ValueError(f"--out {given.out} holds the results: give another file for the page")
     about = studies.about(given.folder)
-    path = analysis.write_report(studies.results(given.folder), given.out, about=about, size=given.size)
+    caps = studies.caps(given.folder)
+    path = analysis.write_report(studies.results(given.folder), given.out, about=about, size=given.size, caps=caps)
     print(f"wrote {path}")
 
 
@@ -149,7 +150,8 @@ def run_tables(given: argparse.Namespace) -> None:
     from billhook import analysis
     from billhook import study as studies
 
-    paths = analysis.write_tables(studies.results(given.folder), given.out, size=given.size)
+    caps = studies.caps(given.folder)
+    paths = analysis.write_tables(studies.results(given.folder), given.out, size=given.size, caps=caps)
     print(f"wrote {len(paths)} files to {given.out}")
 
 

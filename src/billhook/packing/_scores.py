@@ -14,25 +14,27 @@ from billhook.refinement import LOSSES, Descent, Problem, find_leaves
 Vector = NDArray[np.float64]
 # The share of the scores' variance that rounding each value alone may add: then leaves that were alike stay alike.
 LITTLE_NOISE = 1e-4
-# What a row that is certain still counts, of the mean of all.
-LEAST_SHARE = 0.02
 
 
 def round_to_scores(
-    coded: Forest, codes: NDArray[np.float32], weight: Vector, bits: int, units: Units, *, is_base_whole: bool
+    coded: Forest,
+    codes: NDArray[np.float32],
+    weight: Vector,
+    bits: int,
+    units: Units,
+    *,
+    is_base_whole: bool,
 ) -> Rounded:
     """Return leaf values as whole numbers, rounded so that later trees make up for what earlier ones lost of scores.
 
-    Rounding with labels goes on where growing stopped, and on noisy rows learns the noise; this learns nothing. A row
-    counts by how much its prediction depends on its score.
+    Rounding with labels goes on where growing stopped, and on noisy rows learns the noise; this learns nothing. (To
+    weigh rows by how much their predictions depend on their scores was tried: it gains as often as it loses.)
     """
     low, high = limits(bits)
     problem = Problem(coded)
     leaf = find_leaves(problem, [(codes, len(codes))], by_row=False, n_jobs=None)
     score = problem.scores(leaf, slice(None))
-    share = weight[:, None] * _slope(coded, score)
-    share += LEAST_SHARE * share.mean(axis=0)
-    columns = [_column(coded, leaf, number, score, share) for number in _columns_with_trees(coded)]
+    columns = [_column(coded, leaf, number, score, weight) for number in _columns_with_trees(coded)]
     alone = round_values(coded, bits, units)
     value_alone = alone.value * units.of_leaves(coded)
     error_alone = sum(column.descent(value_alone, coded.base).objective() for column in columns)
@@ -87,7 +89,7 @@ def _columns_with_trees(coded: Forest) -> NDArray[np.int64]:
     return np.unique(coded.tree_column[:, None] + np.arange(coded.value.shape[1]))
 
 
-def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, share: Vector) -> Column:
+def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, weight: Vector) -> Column:
     begins = coded.tree_column
     trees = np.flatnonzero((begins <= number) & (number < begins + coded.value.shape[1]))
     place = int(number - begins[trees[0]])
@@ -104,18 +106,4 @@ def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, share
     )
     n_leaves = (np.diff(coded.offset) + 1) // 2
     is_of_leaf = np.repeat(np.isin(np.arange(coded.n_trees), trees), n_leaves)
-    return Column(number, some, leaf[trees], is_of_leaf, place, score[:, number].copy(), share[:, number].copy())
-
-
-def _slope(coded: Forest, score: Vector) -> Vector:
-    """Return by how much the predictions change with the scores, or the loss does for numbers."""
-    if coded.link == "identity":
-        return np.ones_like(score)
-    if coded.link == "exp":
-        return np.exp(np.clip(score, -30.0, 30.0))
-    if score.shape[1] == 1:
-        probability = 1.0 / (1.0 + np.exp(-np.clip(score, -30.0, 30.0)))
-    else:
-        probability = np.exp(score - score.max(axis=1, keepdims=True))
-        probability /= probability.sum(axis=1, keepdims=True)
-    return np.asarray(probability * (1.0 - probability))
+    return Column(number, some, leaf[trees], is_of_leaf, place, score[:, number].copy(), weight)

@@ -74,6 +74,8 @@ class Settings:
             raise ValueError("l2 and shrink_to are for solver='bcd'")
         if self.solver == "bcd" and (self.refine_weights or self.optimizer == "adam"):
             raise ValueError("refine_weights and optimizer='adam' are for solver='sgd'")
+        if self.solver == "bcd" and self.batch_gradient != "sum":
+            raise ValueError(f"batch_gradient={self.batch_gradient!r} is for solver='sgd'")
         if self.batch_gradient == "last" and self.optimizer == "adam":
             raise ValueError("batch_gradient='last' is for optimizer='sgd': Adam needs the slope of all rows")
 

@@ -2,7 +2,7 @@
 
 from billhook.study._data import load_source
 from billhook.study._file import StudyFileError, read, shipped
-from billhook.study._run import about, results, run
+from billhook.study._run import about, caps, results, run
 from billhook.study._store import FILE, ResultsError
 from billhook.study._study import Method, Source, Study
 
@@ -14,6 +14,7 @@ __all__ = [
     "Study",
     "StudyFileError",
     "about",
+    "caps",
     "load_source",
     "read",
     "results",

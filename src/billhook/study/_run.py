@@ -147,6 +147,15 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
         store.close()
 
 
+def caps(folder: str | PathLike[str]) -> tuple[float, ...]:
+    """Return the memory caps of the study in a folder, in kilobytes, as `write_report` takes them."""
+    store = Store(Path(folder), is_read=True)
+    try:
+        return tuple(json.loads(store.told("study", "{}"))["caps"])
+    finally:
+        store.close()
+
+
 def versions() -> dict[str, str]:
     """Return the versions of what results depend on."""
     found = {}
