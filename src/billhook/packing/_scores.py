@@ -78,8 +78,8 @@ class Column:
         """Return the descent to the scores from these values of all leaves, with this base."""
         problem = Problem(replace(self.forest, base=base[[self.number]]))
         anchor = problem.value.copy()
-        pull = float(self.weight.mean())
-        found = Descent(problem, self.leaf, self.score, self.weight, LOSSES["mse"], 1.0, pull, anchor)
+        # Values are drawn to what they were, by as much as one row would.
+        found = Descent(problem, self.leaf, self.score, self.weight, LOSSES["mse"], 1.0, 1.0, anchor)
         found.start_from(value[self.is_of_leaf, self.place, None])
         return found
 
