@@ -24,10 +24,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import billhook as bh
-from billhook.budget import Search, choose_encoding, rows_of
-from billhook.budget._bench import Bench
-from billhook.budget._scoring import score_of
-from billhook.budget._search import Clock, Threads
+from billhook.budget import choose_encoding, rows_of, search_budgets
 from billhook.datasets import Table, encode, read_table
 
 KB = 1024
@@ -90,10 +87,9 @@ def by_search(table: Table, train: np.ndarray, test: np.ndarray, seconds: float)
     _, encoding = encode(learned, choose_encoding(learned, 4 * KB, 0))
     rows = rows_of(learned, encoding.apply(dict(zip(learned.names, learned.columns, strict=True))))
     X = encoding.apply(dict(zip(table.names, table.take(test).columns, strict=True)))
-    bench = Bench(rows, score_of(None, rows))
+    # Seconds of the processor: how busy the machine is does not matter.
     start = time.process_time()
-    search = Search(bench, BUDGETS, Threads(1), Clock(seconds, time.process_time), share_of_last=1.0 / len(BUDGETS))
-    search.run()
+    search = search_budgets(rows, BUDGETS, time_limit=seconds, now=time.process_time)
     found = []
     for budget in BUDGETS:
         best = search.best(budget)
