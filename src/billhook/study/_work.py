@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from json import loads
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from billhook.study._time import at_most, was_time
 from billhook.study._trees import boost, grow
 
 Record = Callable[[list[Run] | list[Work]], None]
+Result = TypeVar("Result")
 
 
 def do(
@@ -68,23 +69,6 @@ class _Made:
     def put(self, run: Run) -> None:
         self.record([run])
         self.n_recorded += 1
-
-    def once(self, step: str, make: Callable[[], Any]) -> Callable[[], Any]:
-        """Return a function that makes something when it is first called, and tries once only."""
-        made: list[Any] = []
-
-        def get() -> Any:
-            if not made:
-                try:
-                    with self.step(step):
-                        made.append(make())
-                except Exception as error:
-                    made.append(error)
-            if isinstance(made[0], Exception):
-                raise made[0]
-            return made[0]
-
-        return get
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -186,7 +170,7 @@ class _Made:
             def grown(settings: Any = settings, n_leaves: int = n_leaves, n_rounds: int = n_rounds) -> Forest:
                 return replace(boost(X, y, n_rounds, n_leaves, self.seed(), settings), classes=known)
 
-            whole = self.once("growing", grown)
+            whole = once(grown)
 
             def first(n_trees: int, whole: Callable[[], Forest] = whole) -> Made:
                 n_first = n_trees * max(1, whole().base.size)
@@ -211,7 +195,7 @@ class _Made:
         ):
             same = [choice for choice in method.choices() if method.settings("", choice)["trials"] == trials]
             budgets = tuple(sorted({budget_of(choice, method) for choice in same}))
-            search = self.once("searching", partial(search_budgets, rows, budgets, trials=trials, seed=self.seed()))
+            search = once(partial(search_budgets, rows, budgets, trials=trials, seed=self.seed()))
 
             def best(budget: int, search: Callable[[], Any] = search) -> Made:
                 if search().best(budget) is None:
@@ -226,6 +210,23 @@ class _Made:
         forest = model.to_forest() if isinstance(model, Packed) else model
         predicted = [np.asarray(model.predict(part.X), np.int64) for part in (self.rows.train, self.rows.test)]
         return Made(predicted[0], predicted[1], forest.n_nodes, node_bytes(forest), lambda: model)
+
+
+def once(make: Callable[[], Result]) -> Callable[[], Result]:
+    """Return a function that makes something when it is first called, and tries once only."""
+    made: list[Result | Exception] = []
+
+    def get() -> Result:
+        if not made:
+            try:
+                made.append(make())
+            except Exception as error:
+                made.append(error)
+        if isinstance(made[0], Exception):
+            raise made[0]
+        return made[0]
+
+    return get
 
 
 class _SkippedError(Exception):
