@@ -11,7 +11,7 @@ demo: .venv/.installed
 	$(MAKE) --no-print-directory -C build/demo/c test
 
 test: .venv/.installed-dev lint
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check
