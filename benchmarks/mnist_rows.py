@@ -2,8 +2,8 @@
 
     BILLHOOK_DATA=... python benchmarks/mnist_rows.py
 
-In print, random forests below 64 KB, as these are, reach 84.2 %, and the area under their Pareto front is 0.9366: more
-than forests of 6,000 rows reach at any size.
+In print, random forests below 64 KB, as these are, reach 84.2 %, and the area under their Pareto front is 0.9366:
+more than forests of 6,000 rows reach at any size.
 """
 
 import numpy as np
