@@ -231,11 +231,11 @@ def show(results: Path) -> None:
     print(f"not on {[name for _, b, name in headline if not b]}.")
     print(f"Below the prototype's accuracy: {', '.join(below) or 'nowhere'}.")
     for who, some in ratios.items():
-        known = np.array(some)
-        at_least = np.isinf(known).sum()
+        reached = [ratio for ratio in some if np.isfinite(ratio)]
         print(
-            f"Bytes that {who} takes for the accuracy of our 2 KB: median {np.median(known):.1f} times; "
-            f"not reached at {LARGER[-1] // KB} KB on {at_least} of {len(known)}."
+            f"For the accuracy of our 2 KB, {who} does not have enough with {LARGER[-1] // KB} KB on "
+            f"{len(some) - len(reached)} of {len(some)}; on the others it takes {min(reached):.1f} to "
+            f"{max(reached):.1f} times the bytes, {np.median(reached):.1f} in the median."
         )
 
 

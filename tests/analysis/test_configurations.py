@@ -56,7 +56,9 @@ def test_methods_without_leaves_and_trees_have_configurations_too(missing):
 
 def test_the_size_is_that_which_is_asked_for():
     results = pd.DataFrame([run(size_paper=10, size_published=20, size_packed=3)])
-    assert [bh.analysis.configurations(results, size=s)["nbytes"][0] for s in ("paper", "published", "packed")] == [
+    assert [
+        bh.analysis.configurations(results, size=s)["nbytes"][0] for s in ("paper", "as_published", "packed")
+    ] == [
         10,
         20,
         3,

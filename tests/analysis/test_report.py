@@ -282,7 +282,7 @@ def test_accuracies_by_leaves_and_trees_are_there_for_every_data_set(whole):
     ],
 )
 def test_numbers_are_beside_those_of_the_paper(name, table, whole):
-    sizes = configurations(RESULTS, size="published")
+    sizes = configurations(RESULTS, size="as_published")
     ours = areas(sizes) if name == "paper-areas" else best_below(sizes, int(name[6:]))
     theirs = published(table)
     heads, *lines = cells(whole, name)

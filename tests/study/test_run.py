@@ -88,7 +88,6 @@ def test_a_study_is_complete_and_all_is_done(whole):
     assert set(whole["status"]) == {"done"}
     assert whole["accuracy"].between(0.2, 1.0).all()
     assert (whole["seconds"] > 0).all()
-    assert bh.study.read("smoke").sizes == ("paper", "as_published", "packed")
 
 
 def test_any_number_of_workers_gives_the_same_numbers(own, whole, tmp_path):
@@ -285,6 +284,22 @@ def test_missing_data_sets_are_an_error_before_anything_runs(tmp_path, data_cach
     monkeypatch.setattr(planning, "load_source", lambda source: load(replace(source, name=STAND_IN[source.name])))
     monkeypatch.setattr(backends, "load_again", lambda source, _: load(replace(source, name=STAND_IN[source.name])))
     assert set(bh.study.run(study, tmp_path / "results", any_version=True)["status"]) == {"done"}
+
+
+def test_of_a_given_split_no_fold_stays_skipped(tmp_path, data_cache, monkeypatch):  # noqa: ARG001 - nothing is here
+    monkeypatch.setenv("BILLHOOK_MIRROR", "http://127.0.0.1:9")
+    study = replace(SMALL, data=(Source("iris"), Source("mnist")))
+    first = bh.study.run(study, tmp_path / "results", skip_missing=True)
+    assert set(first.loc[first["data"] == "mnist", "fold"]) == {0, 1}  # it cannot be known that there is one
+    load = bh.study.load_source
+    rows = np.arange(150)
+    split = replace(load(Source("iris")), train=rows[::2], test=rows[1::2])
+    for module, name in ((planning, "load_source"), (backends, "load_again")):
+        monkeypatch.setattr(module, name, lambda source, *_: split if source.name == "mnist" else load(source))
+    found = bh.study.run(study, tmp_path / "results")
+    assert set(found["status"]) == {"done"}
+    assert set(found.loc[found["data"] == "mnist", "fold"]) == {0}
+    assert len(found) == bh.study.about(tmp_path / "results")["runs"]
 
 
 def test_an_unknown_data_set_has_a_nearest_name(tmp_path):

@@ -18,12 +18,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
+from billhook.analysis import BOOSTING, SEARCH
 from billhook.kernels import add_tree
 from billhook.study import Method, Source, Study
 from billhook.study import _forests as forests
 from billhook.study._rows import rows_of, seed_of
 from billhook.study._scores import scores_of
-from billhook.study._study import BOOSTING, SEARCH, Unit
+from billhook.study._study import Unit
 
 X, y = load_digits(return_X_y=True)
 X = X.astype(np.float32)

@@ -2,7 +2,7 @@
 
 from billhook.analysis._charts import accuracy_by_shape, accuracy_over_memory
 from billhook.analysis._comparison import Comparison, compare
-from billhook.analysis._configurations import configurations
+from billhook.analysis._configurations import BOOSTING, SEARCH, configurations
 from billhook.analysis._diagram import critical_difference_diagram
 from billhook.analysis._fronts import areas, best_below, pareto_front, pareto_fronts
 from billhook.analysis._latex import to_latex
@@ -15,6 +15,8 @@ from billhook.analysis._style import colour_of, marker_of
 from billhook.analysis._write import write_tables
 
 __all__ = [
+    "BOOSTING",
+    "SEARCH",
     "Comparison",
     "accuracy_by_shape",
     "accuracy_over_memory",

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KB = 1024
-BOOSTING = "gradient_boosting"
+BOOSTING, SEARCH = "gradient_boosting", "budget_search"
 # What grows ensembles of its own: its label says all.
-OWN = (BOOSTING, "budget_search")
-SIZES = {"paper": "size_paper", "published": "size_published", "packed": "size_packed"}
+OWN = (BOOSTING, SEARCH)
+SIZES = {"paper": "size_paper", "as_published": "size_published", "packed": "size_packed"}
 KEYS = ["data", "base", "method", "options", "n_leaves", "n_trees"]
 COLUMNS = ["data", "method", "base", "options", "n_leaves", "n_trees", "accuracy", "spread", "nbytes", "n_folds"]
 
@@ -26,7 +26,7 @@ def configurations(results: "DataFrame", *, size: str = "paper") -> "DataFrame":
     results : DataFrame
         One row per run. Runs that are not `done`, or have no accuracy or no size, are left out; a configuration
         some of whose folds are missing keeps the mean of the others, and `n_folds` says of how many.
-    size : {"paper", "published", "packed"}
+    size : {"paper", "as_published", "packed"}
         Which of the columns `size_paper`, `size_published` and `size_packed` counts.
 
     Returns

@@ -46,7 +46,7 @@ def write_tables(
         One row per run, as for `configurations`.
     folder : path
         Made if it is not there. Files of the same names are replaced; the others stay.
-    size : {"paper", "published", "packed"}
+    size : {"paper", "as_published", "packed"}
         What counts as the size of a model.
     figures : bool
         False writes the tables only: figures take nearly all of the time, a second or two for each data set.

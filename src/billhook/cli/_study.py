@@ -9,7 +9,7 @@ from billhook.budget import as_bytes
 from billhook.cli._progress import ProgressBar
 from billhook.forest import look_up
 
-SIZES = ("paper", "published", "packed")
+SIZES = ("paper", "as_published", "packed")
 
 
 def add_to(commands: Any) -> None:

@@ -52,7 +52,7 @@ def table_of_uci(entry: Entry, path: Path, origin: Uci) -> Table:
 def check_parquet() -> None:
     """Raise ImportError if Parquet files cannot be written."""
     try:
-        import pyarrow.parquet  # noqa: F401
+        import pyarrow.parquet  # noqa: F401 - whether it can be imported
     except ImportError:
         raise ImportError("data sets are kept as Parquet files: pip install 'billhook[study]'") from None
 

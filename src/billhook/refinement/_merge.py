@@ -186,8 +186,13 @@ class _RowsHere:
         target = problem.targets(self.y, loss)
         return Descent(problem, self.leaf, target, self.weight, loss, width, l2, anchor)
 
-    # Rows that are here need not know the forest.
-    def follow(self, problem: Problem, number: NDArray[np.int64], stays: NDArray[np.bool_], to: Forest) -> None:  # noqa: ARG002
+    def follow(
+        self,
+        problem: Problem,
+        number: NDArray[np.int64],
+        stays: NDArray[np.bool_],
+        to: Forest,  # noqa: ARG002 - rows that are here need not know the forest
+    ) -> None:
         self.leaf = renumbered(self.leaf, problem.first, number, stays)
 
 

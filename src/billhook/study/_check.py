@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from billhook.analysis import BOOSTING, SEARCH
 from billhook.budget import as_bytes
 from billhook.forest import look_up
 from billhook.pruning import choose, judge, pruning_methods
@@ -13,7 +14,6 @@ from billhook.refinement import LOSSES, Settings
 if TYPE_CHECKING:
     from billhook.study._study import Method, Study
 
-BOOSTING, SEARCH = "gradient_boosting", "budget_search"
 BASES = ("random_forest", "extra_trees", "bagging")
 SIZES = ("paper", "as_published", "packed")
 ENGINES = ("xgboost", "histogram", "exact")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from billhook.pruning import Chosen, choose, judge, pruning_methods
 from billhook.study._rows import Labels, Rows
 
 NESTED = {method.name for method in pruning_methods() if method.nested} | {"first"}
-COUNTED_BY_NODE = ("paper", "as_published")
+COUNTED_BY_NODE: tuple[Literal["paper", "as_published"], ...] = ("paper", "as_published")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,4 +111,4 @@ class Picked:
 
 def node_bytes(forest: Forest) -> dict[str, int]:
     """Return the bytes of a node, by the accountings that count nodes."""
-    return {name: forest.size(name) // forest.n_nodes for name in COUNTED_BY_NODE}  # type: ignore[arg-type]
+    return {name: forest.size(name) // forest.n_nodes for name in COUNTED_BY_NODE}

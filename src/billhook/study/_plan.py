@@ -53,9 +53,11 @@ def plan_of(study: Study, store: Store, survey: Survey, time_limit: float | None
     there = store.known()
     # What was skipped for want of its data is made when they are there.
     found = set(store.told("missing", [])) & set(survey.n_folds)
-    known = store.known(without=retried)
-    known -= {key for key in known - store.known(without=("skipped",)) if key[0] in found}
-    plan = Plan([], set(), [], [])
+    anew = {key for key in there - store.known(without=("skipped",)) if key[0] in found}
+    known = store.known(without=retried) - anew
+    retried_too = there - known - anew
+    # These all: of a given split there was one fold, where five had been skipped.
+    plan = Plan([], set(), list(anew), [])
     for unit in units_of(study, survey.n_folds | dict.fromkeys(survey.missing, study.folds)):
         configurations = {one.key: one for one in configurations_of(study, unit)}
         plan.keys.update(configurations)
@@ -69,7 +71,7 @@ def plan_of(study: Study, store: Store, survey: Survey, time_limit: float | None
             source = next(one for one in study.data if one.name == unit.data)
             n_bytes = _bytes_of(study, unit, survey.shapes[unit.data])
             plan.jobs.append(Job(study, unit, source, survey.contents[unit.data], done, time_limit, n_bytes))
-            plan.anew.extend(key for key in configurations if key in there and key not in known)
+            plan.anew.extend(key for key in configurations if key in retried_too)
     plan.jobs.sort(key=lambda job: (-job.n_bytes, job.unit))
     return plan
 
@@ -77,8 +79,9 @@ def plan_of(study: Study, store: Store, survey: Survey, time_limit: float | None
 def _bytes_of(study: Study, unit: Unit, shape: tuple[int, int, int]) -> int:
     """Return about how much memory a unit takes: its rows, its trees, and the leaves of all rows in all trees."""
     n_rows, n_features, n_classes = shape
-    most_leaves = max((one.n_leaves or 0 for one in configurations_of(study, unit)), default=0)
-    n_trees = study.n_base_trees if unit.base in study.bases else n_classes * max(study.n_trees)
+    shapes = [(one.n_leaves or 0, one.n_trees or 0) for one in configurations_of(study, unit)]
+    most_leaves, most_trees = max(leaves for leaves, _ in shapes), max(trees for _, trees in shapes)
+    n_trees = study.n_base_trees if unit.base in study.bases else n_classes * most_trees
     n_nodes = 2 * n_trees * min(most_leaves, n_rows)
     trees = n_nodes * (3 * 8 * n_classes + 3 * 60)
     rows = n_rows * (3 * 4 * n_features + 4 * study.n_base_trees + 4 * 8 * n_classes)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.analysis import BOOSTING, SEARCH
 from billhook.datasets import DataSet
-from billhook.study._check import BOOSTING, SEARCH
 from billhook.study._study import Study, Unit
 
 DEDICATED = 1.0 / 3.0
@@ -41,8 +41,7 @@ def seed_of(*parts: Any) -> int:
 
 def rows_of(study: Study, unit: Unit, data: DataSet) -> Rows:
     """Return the rows of a unit."""
-    if data.classes is None:
-        raise ValueError(f"{data.name} has numbers to predict, and a study compares classifiers")
+    assert data.classes is not None  # as `load_source` reads them
     folds = data.folds(study.folds, study.seed)
     train, test = next(pair for number, pair in enumerate(folds) if number == unit.fold)
     y = np.searchsorted(data.classes, data.y).astype(np.int64)

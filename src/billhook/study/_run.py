@@ -77,38 +77,29 @@ def run(
     if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
         raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
     survey = Survey(study, skip_missing)
-    with _alone(folder):
-        store = _open(folder, study, survey, any_version)
-        try:
-            plan = plan_of(study, store, survey, time_limit, RETRIED if retry else ())
-            shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
-            workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
-            with closing(workers):
-                store.tell("runs", len(plan.keys))
-                store.tell("data", store.told("data", {}) | survey.contents)
-                store.tell("missing", list(survey.missing))
-                store.forget(plan.anew)
-                store.add(plan.skipped)
-                with Watch(store, len(plan.keys), progress) as watch:
-                    for some, n_at_once in shares:
-                        for unit, seconds in workers.map(some, n_at_once):
-                            watch.done(unit, seconds)
-            if lost := len(plan.keys - store.known()):
-                raise ResultsError(
-                    f"{lost:,} runs were made, but are not in {store.path}: was it moved? Run it again"
-                )
-            return store.frame()
-        finally:
-            store.close()
+    with _alone(folder), closing(_open(folder, study, survey, any_version)) as store:
+        plan = plan_of(study, store, survey, time_limit, RETRIED if retry else ())
+        shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
+        workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
+        with closing(workers):
+            store.tell("runs", len(plan.keys))
+            store.tell("data", store.told("data", {}) | survey.contents)
+            store.tell("missing", list(survey.missing))
+            store.forget(plan.anew)
+            store.add(plan.skipped)
+            with Watch(store, len(plan.keys), progress) as watch:
+                for some, n_at_once in shares:
+                    for unit, seconds in workers.map(some, n_at_once):
+                        watch.done(unit, seconds)
+        if lost := len(plan.keys - store.known()):
+            raise ResultsError(f"{lost:,} runs were made, but are not in {store.path}: was it moved? Run it again")
+        return store.frame()
 
 
 def results(folder: str | PathLike[str]) -> "pd.DataFrame":
     """Return the table of all runs in a folder, whether a study is finished or not."""
-    store = Store(Path(folder), is_read=True)
-    try:
+    with closing(Store(Path(folder), is_read=True)) as store:
         return store.frame()
-    finally:
-        store.close()
 
 
 def about(folder: str | PathLike[str]) -> dict[str, Any]:
@@ -119,8 +110,7 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
     """
     import pandas as pd
 
-    store = Store(Path(folder), is_read=True)
-    try:
+    with closing(Store(Path(folder), is_read=True)) as store:
         runs, work = store.frame(), store.frame("work")
         of_steps = work.assign(method=work["step"])
         seconds = pd.concat([runs, of_steps]).groupby(["data", "method"])["seconds"].sum()
@@ -133,9 +123,7 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
             "most leaves of a tree": ", ".join(map(str, study["max_leaves"])),
             "trees left": ", ".join(map(str, study["n_trees"])),
             "folds": study["folds"],
-            "pruned and refined by": "the training rows"
-            if study["pruning_data"] == "training"
-            else "a third of them",
+            "pruned and refined by": PRUNED_BY[study["pruning_data"]],
             "seed": study["seed"],
             "versions": ", ".join(f"{name} {number}" for name, number in store.told("versions", {}).items()),
             "machine": f"{machine.get('system')} {machine.get('machine')}, {machine.get('cores')} cores",
@@ -143,17 +131,12 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
             "counts": store.statuses(),
             "seconds": {name: some.droplevel(0).to_dict() for name, some in seconds.groupby(level=0)},
         }
-    finally:
-        store.close()
 
 
 def caps(folder: str | PathLike[str]) -> tuple[float, ...]:
     """Return the memory caps of the study in a folder, in kilobytes, as `write_report` takes them."""
-    store = Store(Path(folder), is_read=True)
-    try:
+    with closing(Store(Path(folder), is_read=True)) as store:
         return tuple(json.loads(store.told("study", "{}"))["caps"])
-    finally:
-        store.close()
 
 
 def versions() -> dict[str, str]:

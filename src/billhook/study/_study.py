@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any, Literal
 
-from billhook.study._check import BOOSTING, SEARCH, check_study
+from billhook.analysis import BOOSTING, SEARCH
+from billhook.study._check import check_study
 
 Options = dict[str, Any]
 Frozen = tuple[tuple[str, Any], ...]

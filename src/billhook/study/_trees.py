@@ -38,9 +38,12 @@ def boost(
     penalties. The paper gives the leaves of its trees, but its numbers are those of trees of depth 3, which is what
     scikit-learn grows if one does not say: hence `max_depth`.
     """
+    common = {
+        "learning_rate": options.get("learning_rate", RATE),
+        "max_depth": options.get("max_depth"),
+        "random_state": seed,
+    }
     engine = options.get("engine", "xgboost")
-    rate, depth = options.get("learning_rate", RATE), options.get("max_depth")
-    least = options.get("min_samples_leaf", 1)
     if engine == "xgboost":
         try:
             from xgboost import XGBClassifier
@@ -48,38 +51,16 @@ def boost(
             raise ImportError(
                 "to grow boosted trees, pip install 'billhook[fit]', or use engine = \"histogram\""
             ) from None
-        model: Any = XGBClassifier(
-            n_estimators=n_rounds,
-            max_leaves=max_leaves,
-            max_depth=depth or 0,
-            learning_rate=rate,
-            grow_policy="lossguide",
-            reg_lambda=0.0,
-            min_child_weight=0.0,
-            random_state=seed,
-            n_jobs=1,
-        )
-    elif engine == "histogram":
-        from sklearn.ensemble import HistGradientBoostingClassifier
+        own = {"grow_policy": "lossguide", "reg_lambda": 0.0, "min_child_weight": 0.0, "n_jobs": 1}
+        # Without a limit of its own, XGBoost has one of 6.
+        common["max_depth"] = common["max_depth"] or 0
+        model: Any = XGBClassifier(n_estimators=n_rounds, max_leaves=max_leaves, **common, **own)
+        return as_forest(model.fit(X, y))
+    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
-        model = HistGradientBoostingClassifier(
-            max_iter=n_rounds,
-            max_leaf_nodes=max_leaves,
-            max_depth=depth,
-            learning_rate=rate,
-            min_samples_leaf=least,
-            early_stopping=False,
-            random_state=seed,
-        )
+    common |= {"max_leaf_nodes": max_leaves, "min_samples_leaf": options.get("min_samples_leaf", 1)}
+    if engine == "histogram":
+        model = HistGradientBoostingClassifier(max_iter=n_rounds, early_stopping=False, **common)
     else:
-        from sklearn.ensemble import GradientBoostingClassifier
-
-        model = GradientBoostingClassifier(
-            n_estimators=n_rounds,
-            max_leaf_nodes=max_leaves,
-            max_depth=depth,
-            learning_rate=rate,
-            min_samples_leaf=least,
-            random_state=seed,
-        )
+        model = GradientBoostingClassifier(n_estimators=n_rounds, **common)
     return as_forest(model.fit(X, y))

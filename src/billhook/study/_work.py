@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from billhook.analysis import BOOSTING, SEARCH
 from billhook.budget import as_bytes
 from billhook.datasets import DataSet
 from billhook.forest import Forest
 from billhook.packing import Packed, pack
 from billhook.refinement import merge, refine
-from billhook.study._check import BOOSTING, SEARCH
 from billhook.study._forests import Made, Picked, Trees, node_bytes
 from billhook.study._rows import Rows, rows_of, seed_of
 from billhook.study._scores import scores_of
@@ -130,11 +130,10 @@ class _Made:
             with self.step("finding leaves"):
                 trees = Trees(largest.truncate(max_leaves=n_leaves), rows)
             for (method, choice), alike in groupby(some, lambda one: (one.method, one.choice)):
-                runs = list(alike)
                 settings = method.settings("", loads(choice))
                 most = max(method.n_trees or study.n_trees)
                 picked = Picked(trees, method.prune, settings, most, self.seed(None, n_leaves))
-                for one in runs:
+                for one in alike:
                     self.attempt(one, partial(self.one_of_forest, one, picked))
 
     def one_of_forest(self, one: Configuration, picked: Picked) -> Made:

@@ -28,7 +28,7 @@ def beside_the_paper(study: Study) -> str:
     """Return the tables that the paper has too, with the differences coloured."""
     results = study.results[study.results["base"].isin(BASES) & (study.results["status"] == "done")]
     has_billed = "size_published" in results and results["size_published"].notna().any()
-    size = "published" if has_billed else study.size
+    size = "as_published" if has_billed else study.size
     if results.empty:
         return ""
     ours = configurations(results, size=size)
@@ -47,7 +47,7 @@ def beside_the_paper(study: Study) -> str:
     found = "".join(_beside(*pair, study=study) for pair in pairs)
     if not found:
         return ""
-    sizes = "Sizes are counted as the paper's tables were billed." if size == "published" else ""
+    sizes = "Sizes are counted as the paper's tables were billed." if size == "as_published" else ""
     doubts = "; ".join(f"{name}: {why}" for name, why in DOUBTFUL.items() if name in study.methods)
     doubts = f" Of the paper's numbers some are not to be met ({doubts})." if doubts else ""
     about = (

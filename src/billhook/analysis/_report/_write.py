@@ -33,7 +33,7 @@ def write_report(
         where the times of the runs are not what is meant; `counts` is the number of runs by status, where the table
         has not all of them; `runs` is how many there are to be, and a page with fewer says that it is unfinished.
         All else, as `machine` or `versions`, is told as it is.
-    size : {"paper", "published", "packed"}
+    size : {"paper", "as_published", "packed"}
         How bytes are counted.
     caps : numbers
         The memory caps in KB, 1 to 8 in ascending order, of the tables and of the winners at the top. The slider
