@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import billhook as bh
-from billhook.budget import find
+from billhook.budget import fit
 
 LARGE = (500_000, 54)
 
@@ -42,7 +42,7 @@ def report(name: str, budget: int) -> None:
             sys.stdout.flush()
             os._exit(0)
 
-    find(rows, budget, progress=stop)
+    fit(rows, budget, progress=stop)
 
 
 def command(table: Path, label: str, budget: str, limit: float) -> tuple[float, int]:

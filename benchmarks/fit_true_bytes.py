@@ -25,8 +25,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import billhook as bh
-from billhook.budget import choose_encoding, rows_of, search_budgets
-from billhook.datasets import Table, encode, read_table
+from billhook.budget import choose_encoding, search_budgets, training_rows
+from billhook.tables import Table, encode, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def folds_of(table: Table, fold: int) -> tuple[np.ndarray, np.ndarray]:
 def by_search(table: Table, train: np.ndarray, test: np.ndarray, seconds: float) -> list[dict]:
     learned = table.take(train)
     _, encoding = encode(learned, choose_encoding(learned, 4 * KB, 0))
-    rows = rows_of(learned, encoding.apply(dict(zip(learned.names, learned.columns, strict=True))))
+    rows = training_rows(learned, encoding.apply(dict(zip(learned.names, learned.columns, strict=True))))
     X = encoding.apply(dict(zip(table.names, table.take(test).columns, strict=True)))
     # Seconds of the processor: how busy the machine is does not matter.
     start = time.process_time()
@@ -107,7 +107,7 @@ def by_hand(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
     from xgboost import XGBClassifier
 
     X, _ = encode(table)
-    rows = rows_of(table, X)
+    rows = training_rows(table, X)
     fit, held = train_test_split(train, test_size=0.15, stratify=rows.y[train], random_state=0)
 
     def grown(depth: int, rate: float, some: np.ndarray) -> bh.Forest:
@@ -149,7 +149,7 @@ def by_hand(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
 def by_paper(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
     """Go the paper's way: a random forest, its first K trees of n_l leaves, refined, packed; the best held out."""
     X, _ = encode(table)
-    rows = rows_of(table, X)
+    rows = training_rows(table, X)
     fit, held = train_test_split(train, test_size=0.15, stratify=rows.y[train], random_state=0)
 
     def made(some: np.ndarray, n_trees: int, leaves: int, forest: bh.Forest) -> bh.Packed:

@@ -20,10 +20,10 @@ from sklearn.ensemble import RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
 import billhook as bh
-from billhook.refinement._given import read_rows
+from billhook.refinement._data import read_rows
+from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem
 from billhook.refinement._run import Run
-from billhook.refinement._settings import Settings
 
 SHAPES = {"eeg": (11_984, 14, 2), "chess": (22_444, 23, 18)}
 
@@ -46,7 +46,7 @@ def rows_of(name):
 
 def seconds(forest, X, y, **options):
     """Return the seconds that the passes take, how many there were, and the accuracy on the rows."""
-    settings = Settings(**options)
+    settings = RefinementOptions(**options)
     problem = Problem(forest, settings.keeps_pairs(settings.losses(forest)))
     given = read_rows(
         problem,
@@ -64,7 +64,7 @@ def seconds(forest, X, y, **options):
     run = Run(problem, settings, given, 0, 1, None)
     loss = settings.losses(forest)[0]
     start = time.perf_counter()
-    outcome = run.to_the_end(loss, loss.l2, settings.n_passes, rows=given.is_own, stalls=True)
+    outcome = run.fit_all(loss, loss.l2, settings.n_passes, rows=given.is_own, stalls=True)
     elapsed = time.perf_counter() - start
     return elapsed, outcome.n_passes, np.mean(outcome.forest.predict(X) == y)
 

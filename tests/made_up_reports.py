@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from billhook.budget._report import Board, FitReport, Point, Step
+from billhook.budget.report._report import Board, FitReport, Point, Step
 
 BOARDS = (
     Board("arduino-uno", 32_256, 2_048, 17_320, True),

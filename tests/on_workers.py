@@ -6,9 +6,9 @@ import time
 
 
 def n_held():
-    from billhook.budget import _crew
+    from billhook.cluster import _distributed_rows
 
-    return len(_crew.HELD)
+    return len(_distributed_rows.HELD)
 
 
 def double(data, item):

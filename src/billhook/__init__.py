@@ -8,8 +8,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from billhook._files import ModelFileError
 from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, Target, emit, measure, targets
-from billhook.forest import Forest, ModelFileError
+from billhook.forest import Forest
 from billhook.interop import as_forest, to_estimator
 from billhook.packing import Packed, PackReport, load, pack, pack_report
 from billhook.pruning import (

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from billhook.analysis import areas, best_below, compare, configurations, published, rank, wins, write_report
-from billhook.analysis._report._methods import look_of, luminance
-from billhook.analysis._report._payload import boards, stops_of
+from billhook.analysis.report._methods import look_of, luminance
+from billhook.analysis.report._payload import boards, stops_of
 from made_up_studies import BEYOND, PAPER, run, study
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 

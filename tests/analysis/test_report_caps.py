@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from billhook.analysis import best_below, configurations, write_report
-from billhook.analysis._report._payload import boards, stops_of
+from billhook.analysis.report._payload import boards, stops_of
 from made_up_studies import run, study
 from pages import Reader
 

@@ -3,9 +3,8 @@ from pathlib import Path
 
 import numpy as np
 
-from billhook.budget import Ordered, choose_encoding, find, rows_of
-from billhook.datasets import Table, encode
-from billhook.packing import Nominal
+from billhook.budget import OrderedFeatures, choose_encoding, fit, training_rows
+from billhook.tables import Categorical, Table, encode
 
 
 def table_of(columns, y):
@@ -18,7 +17,7 @@ def test_an_order_wins_where_there_are_many_names():
     n_rows, n_names = 4000, 60
     names = tuple(f"n{k:02}" for k in range(n_names))
     codes = rng.integers(0, n_names, n_rows).astype(np.int32)
-    column = Nominal(codes, names)
+    column = Categorical(codes, names)
     # A chance of its own for each of many names: an order of them says nearly all, single ones little.
     chance = rng.uniform(0.05, 0.95, n_names)
     many = table_of([column], (rng.random(n_rows) < chance[codes]).astype(int))
@@ -28,22 +27,24 @@ def test_an_order_wins_where_there_are_many_names():
 def test_names_that_say_nothing_do_not_look_as_if_they_did():
     rng = np.random.default_rng(0)
     names = tuple(f"n{k:03}" for k in range(200))
-    columns = [Nominal(rng.integers(0, 200, 1000).astype(np.int32), names) for _ in range(3)]
+    columns = [Categorical(rng.integers(0, 200, 1000).astype(np.int32), names) for _ in range(3)]
     table = table_of(columns, rng.integers(0, 2, 1000))
     X, _ = encode(table, "ordered")
-    leaking = find(rows_of(table, X), 1000, trials=3).report.score
-    honest = find(replace(rows_of(table, X), recode=Ordered(table)), 1000, trials=3).report.score
+    leaking = fit(training_rows(table, X), 1000, trials=3).report.score
+    honest = fit(replace(training_rows(table, X), recode=OrderedFeatures(table)), 1000, trials=3).report.score
     assert leaking > 0.65
     assert honest < 0.58
 
 
 def test_numbers_and_pairs_need_no_choice():
-    table = table_of([np.arange(5, dtype=np.float32), Nominal(np.zeros(5, np.int32), ("a", "b"))], np.arange(5) % 2)
+    table = table_of(
+        [np.arange(5, dtype=np.float32), Categorical(np.zeros(5, np.int32), ("a", "b"))], np.arange(5) % 2
+    )
     assert choose_encoding(table, 100, 0) == "ordered"
 
 
 def test_rows_of_a_table():
     table = table_of([np.arange(4, dtype=np.float32)], np.array(["b", "a", "b", "c"]))
-    rows = rows_of(table, table.columns[0][:, None])
+    rows = training_rows(table, table.columns[0][:, None])
     assert rows.classes.tolist() == ["a", "b", "c"]
     assert rows.labels.tolist() == ["b", "a", "b", "c"]

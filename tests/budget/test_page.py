@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from billhook.budget._page import page
-from billhook.budget._report import Board, Point, Step
+from billhook.budget.report._page import page
+from billhook.budget.report._report import Board, Point, Step
 from made_up_reports import BOARDS, made_up_points, made_up_report
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 

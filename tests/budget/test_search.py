@@ -5,25 +5,25 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
-from billhook.budget import Rows, TooSmallError, find
+from billhook.budget import TooSmallError, TrainingRows, fit
 from billhook.budget import _search as searching
-from billhook.budget._bench import ALL, Bench, jobs_of
-from billhook.budget._recipe import Recipe, Shrinking, Trial, is_sensible, neighbours
 from billhook.budget._scoring import score_of
-from billhook.budget._search import Clock, Search, Threads
+from billhook.budget._search import Clock, Search, ThreadExecutor
+from billhook.budget._space import CompressionConfig, GrowthConfig, Trial, is_sensible, neighbours
+from billhook.budget._trial_runner import ALL, TrialRunner, batches_of
 
 
 def rows_of(load, step=1):
     X, y = load(return_X_y=True)
     X, y = X[::step].astype(np.float32), y[::step]
     if load is load_diabetes:
-        return Rows(X, y.astype(float), np.ones(len(y)), None)
-    return Rows(X, np.unique(y, return_inverse=True)[1], np.ones(len(y)), np.unique(y))
+        return TrainingRows(X, y.astype(float), np.ones(len(y)), None)
+    return TrainingRows(X, np.unique(y, return_inverse=True)[1], np.ones(len(y)), np.unique(y))
 
 
 def bench_of(load, step=1):
     rows = rows_of(load, step)
-    return Bench(rows, score_of(None, rows))
+    return TrialRunner(rows, score_of(None, rows))
 
 
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes, load_iris])
@@ -31,18 +31,18 @@ def bench_of(load, step=1):
 @pytest.mark.parametrize(
     "way",
     [
-        Shrinking(),
-        Shrinking(2.0, 1.0),
-        Shrinking(1.0, 10.0, 3, rounding="alone"),
-        Shrinking(1.5, 3.0, 4, 16, True, "labels"),
-        Shrinking(3.0, 1.0, 2, 8, rounding="labels"),
+        CompressionConfig(),
+        CompressionConfig(2.0, 1.0),
+        CompressionConfig(1.0, 10.0, 3, rounding="alone"),
+        CompressionConfig(1.5, 3.0, 4, 16, True, "labels"),
+        CompressionConfig(3.0, 1.0, 2, 8, rounding="labels"),
     ],
     ids=str,
 )
 def test_a_model_takes_no_more_than_the_budget_and_little_less(load, budget, way):
     bench = bench_of(load, 3 if load is load_digits else 1)
     way = way if bench.n_values > 1 else replace(way, codebook=None, by_class=False)
-    trial = Trial(budget, bench.canonical(Recipe("boosted", 8, 0.4, 6, 32)), way)
+    trial = Trial(budget, bench.canonical(GrowthConfig("boosted", 8, 0.4, 6, 32)), way)
     try:
         packed = bench.build(trial, bench.split(0))
     except TooSmallError:
@@ -56,7 +56,7 @@ def test_a_model_takes_no_more_than_the_budget_and_little_less(load, budget, way
 
 def test_of_a_random_forest_the_trees_that_do_best_together_come_first():
     bench = bench_of(load_digits)
-    trial = Trial(1500, Recipe("random_forest", 32, 1.0, 5, 16), Shrinking(1.0, None, 4))
+    trial = Trial(1500, GrowthConfig("random_forest", 32, 1.0, 5, 16), CompressionConfig(1.0, None, 4))
     parted = bench.split(0)
     grown, _, codes = bench.grown(trial.recipe, parted, 0)
     held = parted.held_out
@@ -67,18 +67,20 @@ def test_of_a_random_forest_the_trees_that_do_best_together_come_first():
 
 
 def test_neighbours_differ_little_and_make_sense():
-    trial = Trial(4096, Recipe("boosted", 16, 0.3, 7, 64), Shrinking(1.5, 1.0, 4, 64, True, "labels"))
+    trial = Trial(4096, GrowthConfig("boosted", 16, 0.3, 7, 64), CompressionConfig(1.5, 1.0, 4, 64, True, "labels"))
     near = neighbours(trial)
     assert len(set(near)) == len(near) > 10
     assert all(is_sensible(other) for other in near)
     for other in near:
         assert (other.recipe != trial.recipe) != (other.shrinking != trial.shrinking)
         assert other.budget == trial.budget
-    assert not any(other.shrinking.l2 is None for other in neighbours(replace(trial, shrinking=Shrinking(2.0, 0.3))))
+    assert not any(
+        other.shrinking.l2 is None for other in neighbours(replace(trial, shrinking=CompressionConfig(2.0, 0.3)))
+    )
 
 
 def search_of(bench, budgets, **options):
-    return Search(bench, budgets, Threads(1), Clock(None), **options)
+    return Search(bench, budgets, ThreadExecutor(1), Clock(None), **options)
 
 
 def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
@@ -118,7 +120,7 @@ def test_the_clock_ends_the_search_and_there_is_a_model_soon():
     search = Search(
         bench,
         (512, 1024),
-        Threads(1),
+        ThreadExecutor(1),
         Clock(8.0),
         progress=lambda s: first.append(s.clock.seconds) if s.best(1024) and not first else None,
     )
@@ -141,8 +143,8 @@ def test_an_interruption_keeps_the_best_so_far():
             interrupt(search)
 
     with pytest.raises(KeyboardInterrupt):
-        find(bench.rows, 500, trials=50, progress=once)
-    found = find(bench.rows, 500, trials=50, keeps_best=True, progress=once)
+        fit(bench.rows, 500, trials=50, progress=once)
+    found = fit(bench.rows, 500, trials=50, keeps_best=True, progress=once)
     assert found.is_stopped
     assert found.packed.nbytes <= 500
     assert np.mean(found.packed.predict(bench.rows.X) == bench.rows.labels) > 0.9
@@ -156,14 +158,14 @@ def test_an_interruption_of_the_last_model_keeps_the_one_of_fewer_rows():
 
     rows = rows_of(load_iris)
     with pytest.raises(KeyboardInterrupt):
-        find(rows, 400, trials=2, progress=interrupt)
-    found = find(rows, 400, trials=2, progress=interrupt, keeps_best=True)
+        fit(rows, 400, trials=2, progress=interrupt)
+    found = fit(rows, 400, trials=2, progress=interrupt, keeps_best=True)
     assert found.is_stopped
     assert np.mean(found.packed.predict(rows.X) == rows.labels) > 0.9
 
 
 def test_a_budget_that_cannot_be_filled_is_no_harm():
-    found = find(rows_of(load_iris), 1 << 21, trials=3)
+    found = fit(rows_of(load_iris), 1 << 21, trials=3)
     assert found.packed.nbytes < 20_000
     assert found.report.score > 0.9
 
@@ -171,20 +173,20 @@ def test_a_budget_that_cannot_be_filled_is_no_harm():
 def test_a_way_that_cannot_be_does_not_end_the_search():
     rng = np.random.default_rng(0)
     y = np.arange(600) % 100
-    rows = Rows((y[:, None] + rng.normal(size=(600, 2))).astype(np.float32), y, np.ones(600), np.arange(100))
-    found = find(rows, 1200, trials=5)
+    rows = TrainingRows((y[:, None] + rng.normal(size=(600, 2))).astype(np.float32), y, np.ones(600), np.arange(100))
+    found = fit(rows, 1200, trials=5)
     assert found.packed.nbytes <= 1200
 
 
 def test_targets_may_have_any_unit():
     rows = rows_of(load_diabetes)
     scores = [
-        find(replace(rows, y=rows.y * unit + offset), 600, trials=3).report.score
+        fit(replace(rows, y=rows.y * unit + offset), 600, trials=3).report.score
         for unit, offset in ((1.0, 0.0), (1e-9, 0.0), (1e12, 0.0), (1.0, 1e7))
     ]
     np.testing.assert_allclose(scores, scores[0], atol=0.05)
     with pytest.raises(ValueError, match=r"a target is 1e\+300: targets may be up to 1e\+100"):
-        find(replace(rows, y=np.where(rows.y > 300, 1e300, rows.y)), 600, trials=1)
+        fit(replace(rows, y=np.where(rows.y > 300, 1e300, rows.y)), 600, trials=1)
 
 
 def test_an_interruption_before_there_is_a_model_is_one():
@@ -210,19 +212,19 @@ def test_many_rows_are_tried_with_fewer(monkeypatch):
     monkeypatch.setattr(searching, "TRIED_ROWS", 400)
     monkeypatch.setattr(searching, "COMPARED_ROWS", 800)
     rows = rows_of(load_digits)
-    search = search_of(Bench(rows, score_of(None, rows)), (600,), n_trials=2)
+    search = search_of(TrialRunner(rows, score_of(None, rows)), (600,), n_trials=2)
     search.run()
     assert 400 <= search.bench.rows.n_rows < 420
     assert 800 <= search.other.rows.n_rows < 820
     assert search.outcomes
-    found = find(rows, 600, trials=2)
+    found = fit(rows, 600, trials=2)
     assert any("tried on 4" in note and "seen all" in note for note in found.report.notes)
 
 
 def test_a_job_grows_its_recipe_once():
-    one, other = Recipe("boosted", 8), Recipe("boosted", 16)
-    trials = [Trial(budget, recipe, Shrinking()) for budget in (1, 2) for recipe in (one, other)]
-    jobs = jobs_of(trials, 5, is_quick=True)
+    one, other = GrowthConfig("boosted", 8), GrowthConfig("boosted", 16)
+    trials = [Trial(budget, recipe, CompressionConfig()) for budget in (1, 2) for recipe in (one, other)]
+    jobs = batches_of(trials, 5, is_quick=True)
     assert [(job.recipe, [trial.budget for trial in job.trials]) for job in jobs] == [
         (one, [1]),
         (other, [1]),
@@ -233,14 +235,14 @@ def test_a_job_grows_its_recipe_once():
     grown = []
     kept = bench._kept
     bench._kept = lambda where, most, key, make: kept(where, most, key, lambda: grown.append(key) or make())
-    ways = (Shrinking(), Shrinking(1.0, 1.0), Shrinking(2.0, 1.0))
-    bench.run(jobs_of([Trial(200, one, way) for way in ways], 0, is_quick=True)[0])
-    assert len([key for key in grown if isinstance(key[0], Recipe)]) == 1
+    ways = (CompressionConfig(), CompressionConfig(1.0, 1.0), CompressionConfig(2.0, 1.0))
+    bench.run(batches_of([Trial(200, one, way) for way in ways], 0, is_quick=True)[0])
+    assert len([key for key in grown if isinstance(key[0], GrowthConfig)]) == 1
 
 
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes])
 def test_what_goes_on_growing_is_what_was_grown_at_once(load):
-    recipe = Recipe("boosted", 8, 0.3, 6, 32)
+    recipe = GrowthConfig("boosted", 8, 0.3, 6, 32)
     step, once = bench_of(load), bench_of(load)
     parted = once.split(0)
     for n_leaves in (20, 50, 400):
@@ -254,18 +256,18 @@ def test_a_budget_too_small_says_the_smallest():
     with pytest.raises(
         TooSmallError, match=r"a budget of 3 bytes is too small: a model with one split takes (\d+)"
     ) as e:
-        find(rows, 3, trials=1)
+        fit(rows, 3, trials=1)
     smallest = int(str(e.value).split("takes ")[1].split(" ")[0])
-    found = find(rows, smallest, trials=2)
+    found = fit(rows, smallest, trials=2)
     assert found.packed.nbytes <= smallest
     assert found.packed.layout.n_inner == 1
     assert found.report.score > 0.8
 
 
 def test_without_xgboost_boosted_trees_are_scikit_learns(monkeypatch):
-    for module in ("billhook.budget._trees", "billhook.budget._bench", "billhook.budget._fit"):
+    for module in ("billhook.budget._grow", "billhook.budget._trial_runner", "billhook.budget._fit"):
         monkeypatch.setattr(f"{module}.has_xgboost", lambda: False)
-    found = find(rows_of(load_iris), 500, trials=4)
+    found = fit(rows_of(load_iris), 500, trials=4)
     assert found.packed.origin.endswith(("HistGradientBoostingClassifier", "RandomForestClassifier"))
     assert any("XGBoost is not installed" in note for note in found.report.notes)
     assert found.report.score > 0.85

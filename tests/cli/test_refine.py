@@ -4,8 +4,8 @@ from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
+from billhook._checks import as_bytes
 from billhook.cli import main
-from billhook.cli._merge import as_bytes
 
 
 @pytest.fixture

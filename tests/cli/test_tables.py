@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 from billhook.cli import main
-from billhook.datasets import encode, read_table
+from billhook.tables import encode, read_table
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.codegen import Form, as_inputs
 from billhook.codegen._columns import places, put_name
-from billhook.packing import EncodedColumn, Encoding, Nominal
+from billhook.tables import Categorical, EncodedColumn, Encoding
 from compiled import FLAGS, write_sources
 
 KINDS = ("float", "int16", "uint8")
@@ -89,7 +89,7 @@ def row_in_python(encoding, cells):
         else:
             code = -1 if cell is None else 0
             name = "an unknown category" if cell is None or cell >= 999 else column.categories[cell]
-            columns[column.name] = Nominal(np.array([code], np.int32), (name,))
+            columns[column.name] = Categorical(np.array([code], np.int32), (name,))
     return encoding.apply(columns)[0]
 
 

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from billhook.datasets import encode, load_table, read_table
+from billhook.datasets import load_table
+from billhook.tables import encode, read_table
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import billhook as bh
-from billhook.forest import _container
+from billhook import _files
 from made_up import forests, random_forest, tricky_rows
 
 
@@ -106,7 +106,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, forest, mo
     def full_disk(_descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_container.os, "fsync", full_disk)
+    monkeypatch.setattr(_files.os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
         forest.select([0]).save(path)
     assert path.read_bytes() == before

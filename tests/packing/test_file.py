@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.forest import Contents, read_container, write_container
+from billhook._files import Contents, read_container, write_container
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 import billhook as bh
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._grids import Ranks, even_steps, exact_steps, fitted_steps, key_steps, values_of
+from billhook.packing._quantizers import RankQuantizer, even_steps, exact_steps, fitted_steps, key_steps, values_of
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, forests, random_forest, tricky_rows
 
@@ -40,7 +40,7 @@ def test_as_many_bits_as_it_takes(n_values, bits):
 
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=30))
 def test_ranks_compare_as_the_numbers_do(thresholds):
-    grid = Ranks(np.unique(np.array(thresholds, np.float32)))
+    grid = RankQuantizer(np.unique(np.array(thresholds, np.float32)))
     x = around(thresholds)
     code, limit = grid.codes(x), grid.threshold_codes(grid.thresholds, np.zeros(0))
     for t, q in zip(grid.thresholds, limit, strict=True):

@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import billhook as bh
 import naive
-from billhook.forest import Contents, read_container, write_container
+from billhook._files import Contents, read_container, write_container
 from billhook.packing._packed import codes_of
 from made_up import random_forest, tricky_rows
 

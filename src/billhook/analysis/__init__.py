@@ -8,11 +8,11 @@ from billhook.analysis._fronts import areas, best_below, pareto_front, pareto_fr
 from billhook.analysis._latex import to_latex
 from billhook.analysis._maps import score_map, win_map
 from billhook.analysis._published import published
-from billhook.analysis._report import write_report
 from billhook.analysis._scores import rank, wins
 from billhook.analysis._shape import by_shape
 from billhook.analysis._style import colour_of, marker_of
 from billhook.analysis._write import write_tables
+from billhook.analysis.report._write import write_report
 
 __all__ = [
     "BOOSTING",

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from billhook._checks import resolve_name
 from billhook.analysis._configurations import BOOSTING, KB, of_data
 from billhook.analysis._extras import new_figure
 from billhook.analysis._fronts import areas, pareto_fronts
 from billhook.analysis._shape import by_shape
 from billhook.analysis._style import marker_style, style_of
-from billhook.forest import look_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,9 @@ def accuracy_by_shape(configurations: "DataFrame", data: str, *, methods: Sequen
     table = by_shape(configurations, data)
     if methods is not None:
         known = {str(name): name for name in table.columns}
-        table = table[[look_up(name, known, f"on {data!r} there is no method") for name in methods]].dropna(how="all")
+        table = table[[resolve_name(name, known, f"on {data!r} there is no method") for name in methods]].dropna(
+            how="all"
+        )
     table = 100 * table
     sizes = list(table.index.unique("n_leaves"))
     n_columns = min(3, len(sizes))

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from billhook._checks import resolve_name
 from billhook.analysis._extras import pandas
-from billhook.forest import look_up
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,7 +48,7 @@ def configurations(results: "DataFrame", *, size: str = "paper") -> "DataFrame":
 
 def counted_runs(results: "DataFrame", size: str) -> "DataFrame":
     """Return the runs that are done and have an accuracy and a size, which is in the column `nbytes`."""
-    column = look_up(size, SIZES, "there is no size")
+    column = resolve_name(size, SIZES, "there is no size")
     require_columns(results, [*KEYS, "fold", "status", "accuracy", column], "results")
     runs = results.loc[results["status"] == "done", [*KEYS, "fold", "accuracy", column]]
     if runs.empty:
@@ -74,7 +74,7 @@ def counted_runs(results: "DataFrame", size: str) -> "DataFrame":
 def of_data(table: "DataFrame", data: str) -> "DataFrame":
     """Return the rows of one data set."""
     names = {str(name): name for name in table["data"].unique()}
-    found = look_up(data, names, "there are no results on the data set", "there are some on")
+    found = resolve_name(data, names, "there are no results on the data set", "there are some on")
     return table[table["data"] == found]
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from billhook._checks import resolve_name
 from billhook.analysis._extras import pandas
-from billhook.forest import look_up
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,7 +40,9 @@ def to_latex(table: "DataFrame", *, caption: str, label: str, digits: int = 4, b
     best : {"largest", "smallest", None}
         What is bold; nothing for None.
     """
-    choose = look_up(str(best), {"largest": np.nanmax, "smallest": np.nanmin, "None": None}, "best in a row is never")
+    choose = resolve_name(
+        str(best), {"largest": np.nanmax, "smallest": np.nanmin, "None": None}, "best in a row is never"
+    )
     if digits < 0:
         raise ValueError(f"digits after the point cannot be {digits}; 0 is the least")
     names = [list(key) if isinstance(key, tuple) else [key] for key in table.index]

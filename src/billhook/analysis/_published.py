@@ -3,8 +3,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from billhook._checks import resolve_name
 from billhook.analysis._extras import pandas
-from billhook.forest import look_up
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +26,7 @@ def published(name: str) -> "DataFrame":
     0.57382
     """
     pd = pandas()
-    table = look_up(name, _tables(), "the paper has no table", "there are")
+    table = resolve_name(name, _tables(), "the paper has no table", "there are")
     if isinstance(table, list):
         frame = pd.DataFrame(table).rename(columns={"n_l": "n_leaves", "K": "n_trees"})
         frame = frame.set_index(["n_leaves", "n_trees"])

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from billhook._files import atomic_write
 from billhook.analysis._caps import CAPS, checked_caps
 from billhook.analysis._charts import accuracy_by_shape, accuracy_over_memory
 from billhook.analysis._comparison import compare
@@ -19,7 +20,6 @@ from billhook.analysis._latex import escaped, to_latex
 from billhook.analysis._maps import score_map, win_map
 from billhook.analysis._scores import rank, wins
 from billhook.analysis._shape import by_shape
-from billhook.forest import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -146,7 +146,7 @@ class _Files:
     def _write(self, name: str, contents: bytes) -> None:
         stem, ending = name.rsplit(".", 1)
         path = self.folder / f"{self._stem(stem)}.{ending}"
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(contents)
         self.written.append(path)
 

@@ -1,56 +1,33 @@
 """The main job: the most accurate model that fits a number of bytes."""
 
-from billhook.budget._client import connect, send, settle, was_lost, workers_of
-from billhook.budget._cluster import (
-    ClusterError,
-    ClusterWorkers,
-    grow_on_cluster,
-    merge_on_cluster,
-    refine_on_cluster,
-    round_on_cluster,
-)
-from billhook.budget._encoding import Ordered, choose_encoding, has_orders, rows_of
-from billhook.budget._fit import Found, build, find, search_budgets, settings_of
-from billhook.budget._given import Given, n_values_of
-from billhook.budget._large import OnCluster, find_on_cluster
-from billhook.budget._parts import Parts
-from billhook.budget._report import FitReport
-from billhook.budget._rows import Rows
+from billhook.budget._compress import TooSmallError
+from billhook.budget._distributed import DaskExecutor, fit_on_cluster
+from billhook.budget._encoding import OrderedFeatures, choose_encoding, has_categories_to_order, training_rows
+from billhook.budget._fit import FitResult, build, fit, search_budgets, settings_of
+from billhook.budget._limits import limit_for
 from billhook.budget._search import Candidate, Search
-from billhook.budget._shrink import TooSmallError
-from billhook.budget._size import as_bytes, room_for
+from billhook.budget._splits import TrainingRows
+from billhook.budget._user_ensemble import UserEnsemble, n_values_of
+from billhook.budget.report._report import FitReport
 
 __all__ = [
     "Candidate",
-    "ClusterError",
-    "ClusterWorkers",
+    "DaskExecutor",
     "FitReport",
-    "Found",
-    "Given",
-    "OnCluster",
-    "Ordered",
-    "Parts",
-    "Rows",
+    "FitResult",
+    "OrderedFeatures",
     "Search",
     "TooSmallError",
-    "as_bytes",
+    "TrainingRows",
+    "UserEnsemble",
     "build",
     "choose_encoding",
-    "connect",
-    "find",
-    "find_on_cluster",
-    "grow_on_cluster",
-    "has_orders",
-    "merge_on_cluster",
+    "fit",
+    "fit_on_cluster",
+    "has_categories_to_order",
+    "limit_for",
     "n_values_of",
-    "refine_on_cluster",
-    "room_for",
-    "round_on_cluster",
-    "rows_of",
     "search_budgets",
-    "send",
     "settings_of",
-    "settle",
-    "was_lost",
-    "workers_of",
+    "training_rows",
 ]

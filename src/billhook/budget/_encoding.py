@@ -6,13 +6,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._bench import Bench
-from billhook.budget._recipe import Recipe, Shrinking, Trial
-from billhook.budget._rows import Rows, sampled, split
+from billhook.budget._compress import TooSmallError
 from billhook.budget._scoring import score_of
-from billhook.budget._shrink import TooSmallError
-from billhook.datasets import Table, encode
-from billhook.packing import Nominal
+from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
+from billhook.budget._splits import TrainingRows, sampled, split
+from billhook.budget._trial_runner import TrialRunner
+from billhook.tables import Categorical, Table, encode
 
 N_SPLITS = 3
 MOST_ROWS = 30_000
@@ -22,12 +21,12 @@ Way = Literal["one_hot", "ordered"]
 WAYS: tuple[Way, ...] = ("one_hot", "ordered")
 
 
-def rows_of(table: Table, X: NDArray[np.float32]) -> Rows:
+def training_rows(table: Table, X: NDArray[np.float32]) -> TrainingRows:
     """Return the rows of a table with these features."""
     if table.task == "regression":
-        return Rows(X, np.asarray(table.y, np.float64), np.ones(len(X)), None)
+        return TrainingRows(X, np.asarray(table.y, np.float64), np.ones(len(X)), None)
     classes, number = np.unique(table.y, return_inverse=True)
-    return Rows(X, number, np.ones(len(X)), classes)
+    return TrainingRows(X, number, np.ones(len(X)), classes)
 
 
 def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -> Way:
@@ -35,7 +34,7 @@ def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -
 
     Orders are learned without the rows that judge them. `scoring` says what is better, as for `find`.
     """
-    if not has_orders(table):
+    if not has_categories_to_order(table):
         return "ordered"
     table = _some(table, MOST_ROWS, seed)
     scores = {
@@ -45,18 +44,20 @@ def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -
     return "one_hot" if scores["one_hot"] > scores["ordered"] else "ordered"
 
 
-def has_orders(table: Table) -> bool:
+def has_categories_to_order(table: Table) -> bool:
     """Whether a column of names has an order to learn."""
-    return any(isinstance(column, Nominal) and len(column.categories) > 2 for column in table.columns)
+    return any(isinstance(column, Categorical) and len(column.categories) > 2 for column in table.columns)
 
 
 def _score(table: Table, way: Way, number: int, budget: int, seed: int, scoring: Any) -> float:
-    whole = rows_of(table, np.zeros((len(table.y), 1), np.float32))
+    whole = training_rows(table, np.zeros((len(table.y), 1), np.float32))
     parted = split(whole, number, seed)
     _, encoding = encode(table.take(parted.train), way)
-    rows = rows_of(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
-    bench = Bench(rows, score_of(scoring, rows), seed)
-    trial = Trial(int(np.clip(budget, *BUDGETS)), Recipe("boosted", 16, 0.3, 6, 64), Shrinking(1.0, None, 4))
+    rows = training_rows(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
+    bench = TrialRunner(rows, score_of(scoring, rows), seed)
+    trial = Trial(
+        int(np.clip(budget, *BUDGETS)), GrowthConfig("boosted", 16, 0.3, 6, 64), CompressionConfig(1.0, None, 4)
+    )
     try:
         return bench.judge(bench.build(trial, parted, is_quick=True), parted)
     except TooSmallError:
@@ -70,7 +71,7 @@ def _some(table: Table, most: int, seed: int) -> Table:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class OrderedFeatures:
     """Features of a table whose names are in an order learned from some rows: see `Recode`."""
 
     table: Table
@@ -80,6 +81,6 @@ class Ordered:
         _, encoding = encode(self.table.take(train), "ordered")
         return encoding.apply(dict(zip(self.table.names, self.table.columns, strict=True)))
 
-    def take(self, some: NDArray[np.int64]) -> "Ordered":
+    def take(self, some: NDArray[np.int64]) -> "OrderedFeatures":
         """Return this for some of the rows."""
-        return Ordered(self.table.take(some))
+        return OrderedFeatures(self.table.take(some))

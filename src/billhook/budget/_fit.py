@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from billhook.budget._bench import ALL, Bench
-from billhook.budget._given import Given
-from billhook.budget._recipe import MOST_LEAVES, Recipe, Trial
-from billhook.budget._report import Board, FitReport, Point, Step
-from billhook.budget._rows import Rows
+from billhook.budget._compress import TooSmallError
+from billhook.budget._grow import has_xgboost
 from billhook.budget._scoring import score_of
-from billhook.budget._search import FAMILIES, FIRST_FINAL, Candidate, Clock, Search, Threads, Workers
-from billhook.budget._shrink import TooSmallError
-from billhook.budget._trees import has_xgboost
+from billhook.budget._search import FAMILIES, FIRST_FINAL, Candidate, Clock, Executor, Search, ThreadExecutor
+from billhook.budget._space import MOST_LEAVES, GrowthConfig, Trial
+from billhook.budget._splits import TrainingRows
+from billhook.budget._trial_runner import ALL, TrialRunner
+from billhook.budget._user_ensemble import UserEnsemble
+from billhook.budget.report._report import Board, FitReport, Point, Step
 from billhook.codegen import Target, fits_in, flash_with_reader, targets
 from billhook.packing import Packed, size_on_codes
 
@@ -29,7 +29,7 @@ LARGEST_TARGET = 1e100
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FitResult:
     """The model, learned from all rows; the candidates that no other beats at no more bytes; and the report."""
 
     packed: Packed
@@ -38,16 +38,16 @@ class Found:
     is_stopped: bool
 
 
-def find(
-    rows: Rows,
+def fit(
+    rows: TrainingRows,
     budget: int,
     *,
-    given: Given | None = None,
+    given: UserEnsemble | None = None,
     scoring: Any = None,
     time_limit: float | None = 60.0,
     trials: int | None = None,
     seed: int = 0,
-    workers: Workers | None = None,
+    workers: Executor | None = None,
     n_jobs: int = 1,
     families: tuple[str, ...] = FAMILIES,
     final: Callable[[Trial], Packed] | None = None,
@@ -56,7 +56,7 @@ def find(
     title: str = "",
     notes: tuple[str, ...] = (),
     progress: Callable[[Search], None] = lambda _search: None,
-) -> Found:
+) -> FitResult:
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
     `final` makes the last model of the best trial, by default from all rows. With `keeps_best`, an interruption ends
@@ -64,7 +64,7 @@ def find(
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
         raise ValueError(f"a target is {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
-    bench = Bench(rows, score_of(scoring, rows), seed, given=given)
+    bench = TrialRunner(rows, score_of(scoring, rows), seed, given=given)
     smallest = _smallest(bench)
     if smallest > budget:
         raise TooSmallError(
@@ -74,7 +74,7 @@ def find(
     search = Search(
         bench,
         budgets,
-        workers or Threads(n_jobs),
+        workers or ThreadExecutor(n_jobs),
         Clock(None if trials is not None else time_limit),
         n_trials=trials,
         keeps_best=keeps_best,
@@ -94,11 +94,11 @@ def find(
         search.is_stopped, packed = True, best.packed
     bench.forget()
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
-    return Found(packed, front_of(search), report, search.is_stopped)
+    return FitResult(packed, front_of(search), report, search.is_stopped)
 
 
 def search_budgets(
-    rows: Rows,
+    rows: TrainingRows,
     budgets: tuple[int, ...],
     *,
     trials: int | None = None,
@@ -107,16 +107,16 @@ def search_budgets(
     seed: int = 0,
 ) -> Search:
     """Return a search for the best models of several budgets that count the same, when it has been run."""
-    bench = Bench(rows, score_of(None, rows), seed)
+    bench = TrialRunner(rows, score_of(None, rows), seed)
     share = 1.0 / len(budgets)
-    search = Search(bench, budgets, Threads(1), Clock(time_limit, now), n_trials=trials, share_of_last=share)
+    search = Search(bench, budgets, ThreadExecutor(1), Clock(time_limit, now), n_trials=trials, share_of_last=share)
     search.run()
     return search
 
 
-def build(rows: Rows, trial: Trial, *, given: Given | None = None, seed: int = 0) -> Packed:
+def build(rows: TrainingRows, trial: Trial, *, given: UserEnsemble | None = None, seed: int = 0) -> Packed:
     """Return the model of a trial, learned from all rows."""
-    bench = Bench(rows, score_of(None, rows), seed, given=given)
+    bench = TrialRunner(rows, score_of(None, rows), seed, given=given)
     return bench.build(trial, bench.split(ALL))
 
 
@@ -133,9 +133,9 @@ def _undominated(candidates: list[Candidate]) -> tuple[Candidate, ...]:
     return tuple(front)
 
 
-def _smallest(bench: Bench) -> int:
+def _smallest(bench: TrialRunner) -> int:
     """Return what a model with a single split takes."""
-    recipe = Recipe("boosted" if bench.given is None else "given", 2, 1.0, 3, 4)
+    recipe = GrowthConfig("boosted" if bench.given is None else "given", 2, 1.0, 3, 4)
     few = bench.sample(2_000)
     forest, coding, _ = few.grown(recipe, few.split(ALL), 2)
     one = forest.select([0]).truncate(max_leaves=2)
@@ -287,7 +287,7 @@ def _boards(packed: Packed) -> list[Board]:
     return found
 
 
-def _name_of(scoring: Any, rows: Rows) -> str:
+def _name_of(scoring: Any, rows: TrainingRows) -> str:
     if scoring is None:
         return "accuracy" if rows.classes is not None else "R2"
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", type(scoring).__name__)

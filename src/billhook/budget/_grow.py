@@ -1,167 +1,180 @@
-"""Boosted trees grown by XGBoost on the workers of a cluster."""
+"""Ensembles grown on codes."""
 
-import time
+import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._client import ATTEMPTS, PAUSE, ClusterError, address_of, reach, settle, was_lost, workers_of
-from billhook.budget._parts import Parts, Rows
+from billhook.budget._space import GrowthConfig
+from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
 from billhook.interop import as_forest
+from billhook.packing import BinnedFeatures
+from billhook.pruning import pruning_order
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-# Small trees of any shape, as for a budget; one tree a round for all classes.
-DEFAULTS = {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "max_leaves": 64, "verbosity": 0}
-FOR_NUMBERS = ("reg:", "count:")
-
-
-class Summary(NamedTuple):
-    """What the client learns of a part."""
-
-    n_rows: int
-    n_features: int
-    labels: tuple[Any, ...]
+N_TREES = 64
+# Choosing trees needs no more rows.
+PRUNING_ROWS = 10_000
 
 
-def grow_on_cluster(client: "Client", parts: Parts, *, n_rounds: int = 100, **parameters: Any) -> Forest:
-    """Return boosted trees grown on all rows, which stay on their workers; they exchange histograms.
+class GrowingEnsemble:
+    """An ensemble grown on the bins of some rows, which goes on growing when more of it is needed.
 
-    Where there are more than two classes, a round is one tree whose leaves have a value for each. If a worker dies,
-    growing begins anew on those that are left.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    parts : Parts
-    n_rounds : int
-    **parameters
-        XGBoost's, beside or instead of ``tree_method="hist"``, ``grow_policy="lossguide"``, ``max_leaves=64``. An
-        `objective` that begins with ``reg:`` or ``count:`` is for numbers; else y are labels of classes.
+    Boosting that goes on where it stopped gives the very trees that it would have given at once.
     """
-    for _ in range(ATTEMPTS):
-        workers = set(workers_of(client))
-        try:
-            return _grown(client, parts, n_rounds, parameters)
-        except ClusterError:
-            raise
-        except Exception as error:  # XGBoost and Dask each have their own for a worker that died
-            if not _has_lost_any(client, workers):
-                raise
-            last = error
-    raise ClusterError(
-        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while growing; see their "
-        "logs, which may speak of too little memory"
-    ) from last
+
+    def __init__(self, recipe: GrowthConfig, rows: TrainingRows, split: Split, seed: int) -> None:
+        self.recipe, self.rows, self.split, self.seed = recipe, rows, split, seed
+        self._lock = threading.Lock()
+        self._booster: Any = None
+        self._forest: Forest | None = None
+        self._n_leaves = 0
+
+    def forest(self, n_leaves: int, cuts: BinnedFeatures) -> Forest:
+        """Return the ensemble with about so many leaves, or more; its thresholds are codes."""
+        with self._lock:
+            if self._forest is None or (self.recipe.family == "boosted" and self._n_leaves < n_leaves):
+                self._forest = on_codes(self._grow(n_leaves, cuts.bins(self.split.train)), cuts, self.rows)
+                self._n_leaves = n_leaves
+            return self._forest
+
+    def _grow(self, n_leaves: int, bins: NDArray[Any]) -> Forest:
+        rows, train = self.rows, self.split.train
+        labelled = (bins, rows.y[train], rows.weight[train])
+        if self.recipe.family != "boosted":
+            return _averaged(self.recipe, rows, *labelled, self.seed)
+        n_trees = n_rounds(self.recipe, n_leaves)
+        if not has_xgboost():
+            return _histogram_boosted(self.recipe, rows, *labelled, n_trees, self.seed)
+        self._booster, forest = _boosted(self.recipe, rows, *labelled, n_trees, self.seed, self._booster)
+        return forest
 
 
-def _has_lost_any(client: "Client", workers: set[str]) -> bool:
-    """Return whether one of these workers has gone; the scheduler may learn of it a moment later than others."""
-    deadline = time.monotonic() + PAUSE
-    while workers <= set(workers_of(client)):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
+def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
+    """Return numbers around 0 of about 1, and what they were: XGBoost counts in 32 bits, and small gains as none."""
+    middle = float(np.average(y, weights=weight))
+    width = float(np.sqrt(np.average((y - middle) ** 2, weights=weight))) or 1.0
+    return (y - middle) / width, middle, width
 
 
-def _grown(client: "Client", parts: Parts, n_rounds: int, parameters: dict[str, Any]) -> Forest:
-    from dask import array
-    from dask.delayed import delayed
-    from distributed import futures_of
+def n_rounds(recipe: GrowthConfig, n_leaves: int) -> int:
+    """Return how many boosted trees have so many leaves."""
+    return max(1, -(-n_leaves // recipe.leaves))
 
-    try:
-        from xgboost import dask as boosting
-    except ImportError:
-        raise ImportError("to grow trees on a cluster, pip install 'billhook[fit,dask]'") from None
 
-    is_classes = not str(parameters.get("objective", "")).startswith(FOR_NUMBERS)
-    # Held until the end: X and y are taken out of them one after the other.
-    pieces = reach(client, client.persist, [recipe(client) for recipe in parts.recipes])
-    _await(client, futures_of(pieces))
-    summarise, take_x, take_y, take_weight = (
-        delayed(function, pure=False) for function in (_summary, _features, _targets, _weights)
-    )
-    known = client.compute([summarise(piece, is_classes) for piece in pieces])
-    _await(client, known)
-    summaries: list[Summary] = reach(client, client.gather, known)
-    n_features = _common_width(summaries)
-    classes = _all_classes(summaries) if is_classes else None
-    matrix = reach(
-        client,
-        boosting.DaskDMatrix,
-        client,
-        _stacked(array, [take_x(piece) for piece in pieces], (n_features,)),
-        _stacked(array, [take_y(piece, classes) for piece in pieces]),
-        weight=_stacked(array, [take_weight(piece) for piece in pieces]),
-        feature_names=None if parts.feature_names is None else list(parts.feature_names),
-    )
-    given = DEFAULTS | _objective(classes) | parameters
-    booster = reach(client, boosting.train, client, given, matrix, num_boost_round=n_rounds)["booster"]
+def on_codes(forest: Forest, cuts: BinnedFeatures, rows: TrainingRows) -> Forest:
+    """Return a forest that was grown on bins with codes for thresholds."""
+    threshold = np.zeros_like(forest.threshold)
+    for k, after in enumerate(cuts.after):
+        at = forest.feature == k
+        # Beyond the last cut, all go left but those whose value is missing.
+        places = np.append(after, cuts.coding.grids[k].n_codes - 1)
+        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), after.size).astype(np.int64)]
+    return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
+
+
+def _boosted(
+    recipe: GrowthConfig,
+    rows: TrainingRows,
+    bins: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_trees: int,
+    seed: int,
+    begun: Any,
+) -> tuple[Any, Forest]:
+    """Return boosted trees, so many with those that were begun with, as XGBoost's and as a forest."""
+    import xgboost
+
+    middle, width = 0.0, 1.0
+    if rows.classes is None:
+        y, middle, width = standardised(y, weight)
+    n_new = n_trees - (0 if begun is None else begun.num_boosted_rounds())
+    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=1)
+    booster = xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
     forest = as_forest(booster)
-    return forest if classes is None else replace(forest, classes=classes)
+    return booster, replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
 
-def _await(client: "Client", futures: list[Any]) -> None:
-    settle(client, futures)
-    if any(was_lost(client, future) for future in futures):
-        raise RuntimeError("rows were lost with a worker")
+def boosting_parameters(recipe: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
+    """Return what XGBoost is told."""
+    parameters: dict[str, Any] = {
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_depth": 0,
+        "max_leaves": recipe.leaves,
+        "max_bin": recipe.bins,
+        "eta": recipe.rate,
+        "min_child_weight": recipe.min_weight,
+        "seed": seed,
+        "verbosity": 0,
+    }
+    if rows.classes is None:
+        parameters |= {"objective": "reg:squarederror"}
+    elif rows.classes.size == 2:
+        parameters |= {"objective": "binary:logistic"}
+    else:
+        parameters |= {"objective": "multi:softprob", "num_class": rows.classes.size}
+        parameters |= {"multi_strategy": "multi_output_tree"}
+    return parameters
 
 
-def _stacked(array: Any, blocks: list[Any], more: tuple[int, ...] = ()) -> Any:
-    """Return blocks of rows, nobody here knows how many, as one Dask array."""
-    return array.concatenate([array.from_delayed(block, (np.nan, *more), np.float32) for block in blocks])
+def has_xgboost() -> bool:
+    """Whether XGBoost is installed: else boosted trees are scikit-learn's, one for each class."""
+    return find_spec("xgboost") is not None
 
 
-def _objective(classes: NDArray[Any] | None) -> dict[str, Any]:
-    if classes is None:
-        return {}
-    if classes.size == 2:
-        return {"objective": "binary:logistic"}
-    return {"objective": "multi:softprob", "num_class": classes.size, "multi_strategy": "multi_output_tree"}
+def _histogram_boosted(
+    recipe: GrowthConfig,
+    rows: TrainingRows,
+    bins: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_trees: int,
+    seed: int,
+) -> Forest:
+    from sklearn import ensemble
+
+    maker = (
+        ensemble.HistGradientBoostingRegressor if rows.classes is None else ensemble.HistGradientBoostingClassifier
+    )
+    model = maker(
+        learning_rate=recipe.rate,
+        max_iter=max(1, n_trees // max(1, rows.n_values)),
+        max_leaf_nodes=recipe.leaves,
+        max_bins=min(255, max(recipe.bins, 2)),
+        min_samples_leaf=max(1, int(recipe.min_weight)),
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+    return as_forest(model.fit(bins, y, sample_weight=weight))
 
 
-def _common_width(summaries: list[Summary]) -> int:
-    widths = sorted({of_part.n_features for of_part in summaries})
-    if len(widths) > 1:
-        raise ValueError(f"parts have different numbers of features: {', '.join(map(str, widths))}")
-    if not any(of_part.n_rows for of_part in summaries):
-        raise ValueError("the parts have no rows")
-    return widths[0]
+def _averaged(
+    recipe: GrowthConfig,
+    rows: TrainingRows,
+    bins: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+    seed: int,
+) -> Forest:
+    from sklearn import ensemble
+
+    kind = "ExtraTrees" if recipe.family == "extra_trees" else "RandomForest"
+    maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
+    model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=1)
+    forest = as_forest(model.fit(bins, y, sample_weight=weight))
+    return best_first(forest, bins.astype(np.float32), y, weight)
 
 
-def _all_classes(summaries: list[Summary]) -> NDArray[Any]:
-    labels = {label for of_part in summaries for label in of_part.labels}
-    if len(labels) < 2:
-        raise ValueError(f"there is one class only, {labels.pop()!r}; growing needs two or more")
-    try:
-        return np.array(sorted(labels))
-    except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        raise ValueError(f"labels are of kinds that have no order among each other: {kinds}") from None
-
-
-def _summary(rows: Rows, is_classes: bool) -> Summary:
-    if not is_classes:
-        return Summary(len(rows.y), rows.X.shape[1], ())
-    labels = set(rows.y.tolist())
-    if any(label is None or label != label for label in labels):
-        raise ValueError("y holds missing labels; leave out these rows")
-    return Summary(len(rows.y), rows.X.shape[1], tuple(labels))
-
-
-def _features(rows: Rows) -> NDArray[np.float32]:
-    return np.asarray(rows.X, np.float32)
-
-
-def _targets(rows: Rows, classes: NDArray[Any] | None) -> NDArray[np.float32]:
-    numbers = rows.y if classes is None else np.searchsorted(classes, rows.y.astype(classes.dtype))
-    return np.asarray(numbers, np.float32)
-
-
-def _weights(rows: Rows) -> NDArray[np.float32]:
-    return np.ones(len(rows.y), np.float32) if rows.weight is None else np.asarray(rows.weight, np.float32)
+def best_first(forest: Forest, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> Forest:
+    """Return a forest whose trees average with the trees first that do best together; boosted ones as they are."""
+    if not forest.averages or forest.n_trees < 2:
+        return forest
+    some = slice(None, None, -(-len(X) // PRUNING_ROWS))
+    order = pruning_order(forest, X[some], labels[some], method="reduced_error", sample_weight=weight[some])
+    return forest.select(order)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.budget._rows import Rows
+from billhook.budget._splits import TrainingRows
 from billhook.packing import Packed
 
 Score = Callable[[Packed, NDArray[np.float32], NDArray[Any], NDArray[np.float64]], float]
@@ -46,7 +46,7 @@ class AsEstimator:
         return tags
 
 
-def score_of(scoring: Any, rows: Rows) -> Score:
+def score_of(scoring: Any, rows: TrainingRows) -> Score:
     """Return the score of this name, or of a scorer of scikit-learn; by default accuracy, or R2 for numbers."""
     if scoring is None:
         return _accuracy if rows.classes is not None else _r2
@@ -74,9 +74,9 @@ def score_of(scoring: Any, rows: Rows) -> Score:
 def _named(scoring: str) -> Any:
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    from billhook.forest import look_up
+    from billhook._checks import resolve_name
 
-    look_up(scoring, dict.fromkeys(get_scorer_names()), "there is no scoring")
+    resolve_name(scoring, dict.fromkeys(get_scorer_names()), "there is no scoring")
     return get_scorer(scoring)
 
 

@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
-from billhook.budget._bench import ALL, Bench, Job, Outcome, jobs_of
-from billhook.budget._recipe import Trial, is_sensible, neighbours
-from billhook.budget._starts import recipes_for, ways_for
+from billhook.budget._space import Trial, is_sensible, neighbours
+from billhook.budget._starts import first_compression_configs, first_growth_configs
+from billhook.budget._trial_runner import ALL, Outcome, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
 # Rows held out in all that trials are compared by, if so many splits are not too many.
@@ -30,20 +30,20 @@ MANY_CLASSES = 50
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
-class Workers(Protocol):
+class Executor(Protocol):
     """Where jobs are run: this machine, or a cluster."""
 
-    def map(self, bench: Bench, jobs: Iterable[Job]) -> Iterator[list[Outcome]]:
+    def map(self, bench: TrialRunner, jobs: Iterable[TrialBatch]) -> Iterator[list[Outcome]]:
         """Yield what comes of each job, as they end."""
 
 
 @dataclass
-class Threads:
+class ThreadExecutor:
     """Workers that are threads of this process."""
 
     n_threads: int
 
-    def map(self, bench: Bench, jobs: Iterable[Job]) -> Iterator[list[Outcome]]:
+    def map(self, bench: TrialRunner, jobs: Iterable[TrialBatch]) -> Iterator[list[Outcome]]:
         """Yield what comes of each job, as they end; a job that has begun is not stopped."""
         waiting = iter(jobs)
         with ThreadPoolExecutor(self.n_threads) as pool:
@@ -106,10 +106,10 @@ class Search:
 
     Attributes
     ----------
-    whole : Bench
+    whole : TrialRunner
         Of all rows.
     budgets : tuple of int
-    workers : Workers
+    workers : Executor
     clock : Clock
     n_trials : int, optional
         How many trials; then the clock does not count.
@@ -119,9 +119,9 @@ class Search:
         Called after each job with the search.
     """
 
-    whole: Bench
+    whole: TrialRunner
     budgets: tuple[int, ...]
-    workers: Workers
+    workers: Executor
     clock: Clock
     n_trials: int | None = None
     share_of_last: float = 0.7
@@ -240,7 +240,7 @@ class Search:
             first = starts[0].recipe
             ways = dict.fromkeys(trial.shrinking for trial in starts if trial.recipe == first)
             recipe = self.bench.canonical(replace(first, leaves=WARM_UP_LEAVES))
-            few.run(Job(recipe, 0, True, tuple(Trial(WARM_UP_BUDGET, recipe, way) for way in ways)))
+            few.run(TrialBatch(recipe, 0, True, tuple(Trial(WARM_UP_BUDGET, recipe, way) for way in ways)))
 
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
@@ -297,9 +297,9 @@ class Search:
         new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
         for trial in new:  # in this order, whichever is done first
             self.outcomes.setdefault(trial, {})
-        jobs = jobs_of(new, number, is_quick=is_quick)
+        jobs = batches_of(new, number, is_quick=is_quick)
 
-        def until_enough() -> Iterator[Job]:
+        def until_enough() -> Iterator[TrialBatch]:
             for job in jobs:
                 if is_enough():
                     return
@@ -365,8 +365,8 @@ class Search:
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first: for each budget the quickest, then recipe after recipe."""
-        recipes = recipes_for(self.bench, self.families)
-        ways = {budget: ways_for(self.bench, budget) for budget in self.budgets}
+        recipes = first_growth_configs(self.bench, self.families)
+        ways = {budget: first_compression_configs(self.bench, budget) for budget in self.budgets}
         # Of several numbers a leaf, the quickest way is hardly the best.
         likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
         found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self._in_order()]

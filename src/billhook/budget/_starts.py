@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from billhook.budget._bench import Bench
-from billhook.budget._recipe import MOST_LEAVES, Family, Recipe, Shrinking
+from billhook.budget._space import MOST_LEAVES, CompressionConfig, Family, GrowthConfig
+from billhook.budget._trial_runner import TrialRunner
 
 MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
 
 
-def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
+def first_growth_configs(bench: TrialRunner, families: tuple[str, ...]) -> list[GrowthConfig]:
     """Return recipes far apart from each other, the most promising first."""
     if "given" in families:
         shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
-        return [Recipe("given", leaves, bits=bits) for leaves, bits in shapes]
+        return [GrowthConfig("given", leaves, bits=bits) for leaves, bits in shapes]
     # Growing takes as long as there are bins of all features, for every class; and where there are more than two, the
     # finest of them gain nothing.
     n_values = bench.rows.n_values
@@ -23,25 +23,25 @@ def recipes_for(bench: Bench, families: tuple[str, ...]) -> list[Recipe]:
     found = []
     for leaves, rate, bits, bins in settings:
         fewer = min(bins, most_bins)
-        found.append(Recipe("boosted", leaves, rate, bits - int(np.log2(bins // fewer)), fewer))
+        found.append(GrowthConfig("boosted", leaves, rate, bits - int(np.log2(bins // fewer)), fewer))
     forests: tuple[Family, ...] = ("random_forest", "extra_trees")
-    return found + [Recipe(family, 64, 1.0, 7, min(64, most_bins)) for family in forests if family in families]
+    return found + [GrowthConfig(family, 64, 1.0, 7, min(64, most_bins)) for family in forests if family in families]
 
 
-def ways_for(bench: Bench, budget: int) -> list[Shrinking]:
+def first_compression_configs(bench: TrialRunner, budget: int) -> list[CompressionConfig]:
     """Return ways to make an ensemble fit, far apart from each other; the quickest first, the least likely last."""
     n_values = bench.n_values
     if n_values == 1:
         return [
-            Shrinking(leaf_bits=3),
-            Shrinking(2.0, 1.0, rounding="labels"),
-            Shrinking(1.0, 10.0, rounding="labels"),
-            Shrinking(2.0, 1.0, 3),
+            CompressionConfig(leaf_bits=3),
+            CompressionConfig(2.0, 1.0, rounding="labels"),
+            CompressionConfig(1.0, 10.0, rounding="labels"),
+            CompressionConfig(2.0, 1.0, 3),
         ]
     # A codebook may take a fifth of the bytes.
     most = max(8.0, 0.2 * budget / (n_values * 0.5))
     book = int(min(256, 2 ** np.floor(np.log2(most))))
     bits = 3 if n_values <= 10 else 2
-    shared = [Shrinking(over, 1.0, 4, book, True, "labels") for over in (1.0, 2.0)]
-    each = [Shrinking(1.0, None, bits + 1), Shrinking(2.0, 1.0, bits, rounding="labels")]
+    shared = [CompressionConfig(over, 1.0, 4, book, True, "labels") for over in (1.0, 2.0)]
+    each = [CompressionConfig(1.0, None, bits + 1), CompressionConfig(2.0, 1.0, bits, rounding="labels")]
     return [each[0], *shared, each[1]] if n_values > 3 else [each[0], each[1], *shared]

@@ -2,4 +2,6 @@
 
 from billhook.cli._main import main
 
-__all__ = ["main"]
+__all__ = [
+    "main",
+]

@@ -3,9 +3,9 @@ import sys
 from functools import partial
 from typing import Any
 
+from billhook._checks import resolve_name
 from billhook.cli._progress import ProgressBar
 from billhook.datasets import Fetched, catalogue, fetch, find, names
-from billhook.forest import look_up
 
 
 def add_to(commands: Any) -> None:
@@ -57,7 +57,7 @@ def run_fetch(given: argparse.Namespace) -> None:
     if not given.timeout > 0:
         raise ValueError(f"--timeout must be more than 0, not {given.timeout:g}")
     known = {name: name for name in names()}
-    wanted = list(dict.fromkeys(look_up(name, known, "there is no data set") for name in given.names or known))
+    wanted = list(dict.fromkeys(resolve_name(name, known, "there is no data set") for name in given.names or known))
     failed: list[str] = []
     for number, name in enumerate(wanted):
         place = find(name)

@@ -15,26 +15,25 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from billhook.budget import (
+    DaskExecutor,
     FitReport,
-    Found,
-    Given,
-    OnCluster,
-    Ordered,
-    Parts,
-    Rows,
+    FitResult,
+    OrderedFeatures,
     Search,
+    TrainingRows,
+    UserEnsemble,
     choose_encoding,
-    connect,
-    find,
-    find_on_cluster,
-    has_orders,
-    room_for,
-    rows_of,
+    fit,
+    fit_on_cluster,
+    has_categories_to_order,
+    limit_for,
+    training_rows,
 )
+from billhook.cluster import Partitions, connect
 from billhook.codegen import MissingToolError, emit, flash_with_reader, measure, target_named
-from billhook.datasets import Table, encode, features_of, read_features, read_table
 from billhook.forest import load
-from billhook.packing import Encoding, Packed
+from billhook.packing import Packed
+from billhook.tables import Encoding, Table, encode, features_of, read_features, read_table
 
 DEMO_BUDGET = "4KB"
 SHOWN_BOARDS = 4
@@ -97,8 +96,8 @@ def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
     table = _demo_table() if given.demo else read_table(given.table, given.label, task=given.task)
     _tell(table.notes)
     X, encoding = encode(table, given.nominal or choose_encoding(table, _room(given), given.seed, given.scoring))
-    is_ordered = has_orders(table) and all(column.kind != "one_hot" for column in encoding.columns)
-    rows = replace(rows_of(table, X), recode=Ordered(table) if is_ordered else None)
+    is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
+    rows = replace(training_rows(table, X), recode=OrderedFeatures(table) if is_ordered else None)
     if given.class_weight is not None:
         if rows.classes is None:
             raise ValueError("--class-weight is for classes, and the labels are numbers")
@@ -124,9 +123,9 @@ def _fit_parts(given: argparse.Namespace, client: Any) -> _Fitted:
             raise ValueError(f"--{option.replace('_', '-')} does not go with a folder of files on a cluster")
     first = read_table(files[0], given.label, task=given.task)
     _tell(first.notes)
-    parts = Parts.from_files(client, files, label=given.label)
+    parts = Partitions.from_files(client, files, label=given.label)
     with _Progress(given) as progress:
-        found = find_on_cluster(
+        found = fit_on_cluster(
             client,
             parts,
             _room(given),
@@ -190,7 +189,7 @@ def _check(given: argparse.Namespace) -> None:
 
 def _room(given: argparse.Namespace) -> int:
     """Return how many bytes of data the model may have."""
-    return room_for(given.budget, given.target, given.reserve, "--")
+    return limit_for(given.budget, given.target, given.reserve, "--")
 
 
 def _demo_table() -> Table:
@@ -213,14 +212,14 @@ def _notes_on(encoding: Encoding, given: argparse.Namespace) -> tuple[str, ...]:
     return (*notes, f"Columns of names are {how}; functions in the C header put categories into a row.")
 
 
-def _find(given: argparse.Namespace, rows: Rows, client: Any, **more: Any) -> Found:
+def _find(given: argparse.Namespace, rows: TrainingRows, client: Any, **more: Any) -> FitResult:
     with _Progress(given) as progress:
-        return find(
+        return fit(
             rows,
             _room(given),
             given=_given(given, rows),
             n_jobs=effective_n_jobs(given.jobs),
-            workers=None if client is None else OnCluster(client),
+            workers=None if client is None else DaskExecutor(client),
             progress=progress,
             **_options(given),
             **more,
@@ -238,7 +237,7 @@ def _options(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _given(given: argparse.Namespace, rows: Rows) -> Given | None:
+def _given(given: argparse.Namespace, rows: TrainingRows) -> UserEnsemble | None:
     """Return the saved forest that is to be made to fit, if there is one."""
     if given.model is None:
         return None
@@ -248,7 +247,7 @@ def _given(given: argparse.Namespace, rows: Rows) -> Given | None:
         raise ValueError(f"{given.model} is for {forest.task}, and the labels are {what}: see --task")
     if forest.n_features != rows.X.shape[1]:
         raise ValueError(f"{given.model} takes {forest.n_features} features, and the table has {rows.X.shape[1]}")
-    return Given.fitted(forest)
+    return UserEnsemble.fitted(forest)
 
 
 class _Progress:

@@ -6,8 +6,8 @@ from typing import Any
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
 from billhook.cli._model import nominal_of
 from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, measure, targets
-from billhook.datasets import features_of, read_features
 from billhook.packing import load
+from billhook.tables import features_of, read_features
 
 
 def add_to(commands: Any) -> None:

@@ -3,7 +3,7 @@ import sys
 import time
 from typing import Any
 
-from billhook.budget import as_bytes
+from billhook._checks import as_bytes
 from billhook.cli._model import add_model_and_table, add_out, compare, read
 from billhook.cli._progress import ProgressBar
 from billhook.refinement import merge

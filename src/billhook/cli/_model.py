@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.datasets import features_of, labels_like, read_features
 from billhook.forest import Forest, load
 from billhook.packing import Packed
+from billhook.tables import features_of, labels_like, read_features
 
 Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from billhook.budget import as_bytes
+from billhook._checks import as_bytes, resolve_name
 from billhook.cli._progress import ProgressBar
-from billhook.forest import look_up
 
 SIZES = ("paper", "as_published", "packed")
 
@@ -158,7 +157,7 @@ def run_tables(given: argparse.Namespace) -> None:
 def _chosen(names: list[str], known: dict[str, Any], missing: str) -> tuple[Any, ...]:
     """Return what is named, in the order of the study."""
     for name in names:
-        look_up(name, known, missing)
+        resolve_name(name, known, missing)
     return tuple(one for name, one in known.items() if name in names)
 
 

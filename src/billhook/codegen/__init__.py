@@ -3,7 +3,7 @@
 from billhook.codegen._emit import emit, made_up_rows
 from billhook.codegen._form import Form, as_inputs, form_of
 from billhook.codegen._measure import Measurement, MissingToolError, measure
-from billhook.codegen._room import DoesNotFitError, check_fits, fits_in, flash_with_reader, room_for_data
+from billhook.codegen._memory import DoesNotFitError, check_fits, fits_in, flash_with_reader, room_for_data
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
 

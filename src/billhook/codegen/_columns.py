@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from billhook.codegen._form import Form, Input, c_type, suffix
 from billhook.codegen._names import comment
-from billhook.packing import EncodedColumn, Encoding, Packed
+from billhook.packing import Packed
+from billhook.tables import EncodedColumn, Encoding
 
 # Signs that may be all that two categories differ in, such as <=50K and >50K.
 WORDS = {"<=": "up to", ">=": "from", "<": "below", ">": "above", "+": "plus", "%": "percent", "&": "and"}

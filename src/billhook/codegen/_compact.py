@@ -1,7 +1,7 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
-from billhook.codegen._reading import (
+from billhook.codegen._reader import (
     BITS_OF_FLOAT,
     BITS_OF_WHOLE,
     bit_of,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.codegen._form import form_of
+from billhook.codegen._memory import check_fits
 from billhook.codegen._project import project
-from billhook.codegen._room import check_fits
 from billhook.codegen._targets import target_named
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
 from billhook.codegen._leaves import Leaves, leaves_of
-from billhook.codegen._reading import (
+from billhook.codegen._reader import (
     BITS_OF_FLOAT,
     code_of,
     code_type,

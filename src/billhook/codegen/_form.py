@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._checks import resolve_name
 from billhook.codegen._targets import Target
-from billhook.forest import look_up
 
 LayoutName = Literal["compact", "fast"]
 Input = Literal["float", "int16", "uint8"]
@@ -48,14 +48,14 @@ class Program(NamedTuple):
 
 def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> Form:
     """Return the form that is asked for; by default with all inputs, or floats where each takes its own trees."""
-    chosen: LayoutName = look_up(layout, {name: name for name in get_args(LayoutName)}, "there is no layout")
+    chosen: LayoutName = resolve_name(layout, {name: name for name in get_args(LayoutName)}, "there is no layout")
     if inputs is None:
         inputs = get_args(Input) if chosen == "compact" else ("float",)
     if not isinstance(inputs, str | Iterable):
         raise TypeError(f"inputs must be names of kinds of features, not {inputs!r}")
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     known: dict[str, Input] = {name: name for name in get_args(Input)}
-    kinds = tuple(dict.fromkeys(look_up(name, known, "there is no kind of input") for name in names))
+    kinds = tuple(dict.fromkeys(resolve_name(name, known, "there is no kind of input") for name in names))
     if not kinds:
         raise ValueError(f"inputs must name one of {', '.join(known)} at least")
     return Form(chosen, kinds, target.family == "avr")

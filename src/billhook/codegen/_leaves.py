@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.codegen._reading import PART, count
+from billhook.codegen._reader import PART, count
 from billhook.packing import Packed
 
 # How AVR reads numbers of so many bits from flash.

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook._checks import as_int
 from billhook.codegen import _firmware
 from billhook.codegen._form import Form, c_type, form_of, suffix, whole_rows
-from billhook.codegen._room import check_fits, least_flash
+from billhook.codegen._memory import check_fits, least_flash
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import TARGETS, Target, target_named
-from billhook.forest import as_int, as_rows
+from billhook.forest import as_rows
 from billhook.packing import Packed, pack
 
 OPTIONS = ["-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]

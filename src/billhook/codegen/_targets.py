@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from billhook.forest import look_up
+from billhook._checks import resolve_name
 
 Family = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "armv6", "x86_64"]
 
@@ -66,4 +66,4 @@ def targets() -> tuple[Target, ...]:
 
 def target_named(name: str) -> Target:
     """Return the target of this name."""
-    return look_up(name, TARGETS, "there is no target")
+    return resolve_name(name, TARGETS, "there is no target")

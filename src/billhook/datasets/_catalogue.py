@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from billhook.forest import look_up
+from billhook._checks import resolve_name
 
 Missing = Literal["remove rows", "remove columns", "minus one", "a category"]
 
@@ -313,4 +313,4 @@ def catalogue() -> tuple[Entry, ...]:
 
 def entry_of(name: str) -> Entry:
     """Return what is known of a data set; ValueError with the nearest name if there is none."""
-    return look_up(name, BY_NAME, "there is no data set", "the paper's are")
+    return resolve_name(name, BY_NAME, "there is no data set", "the paper's are")

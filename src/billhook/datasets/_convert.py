@@ -11,13 +11,11 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._files import atomic_write
 from billhook.datasets._catalogue import Entry, Uci
-from billhook.datasets._collect import is_number
 from billhook.datasets._download import Received
 from billhook.datasets._prepare import labels_of
-from billhook.datasets._table import Table, read_features
-from billhook.forest import replacing
-from billhook.packing import Column, Nominal
+from billhook.tables import Categorical, Column, Table, is_number, read_features
 
 METADATA = b"billhook"
 
@@ -67,7 +65,7 @@ def write_parquet(table: Table, path: Path, received: Received) -> None:
     columns = dict(zip(table.names, arrays, strict=True)) | {"label": pyarrow.array(labels_of(table.y))}
     source = {METADATA: json.dumps(received._asdict())}
     whole = pyarrow.table(columns).replace_schema_metadata(source)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         # The checksums of its pages tell later if the file is damaged.
         write_table(whole, file, compression="zstd", write_page_checksum=True)
 
@@ -123,7 +121,7 @@ def _as_described(entry: Entry, table: Table, dropped: Sequence[str] = ()) -> Ta
 
 def _numbers(column: Column) -> Column:
     """Return names as numbers: those that they are, or their places in the alphabet."""
-    if not isinstance(column, Nominal):
+    if not isinstance(column, Categorical):
         return column
     if all(map(is_number, column.categories)):
         numbers = [float(category) for category in column.categories]
@@ -143,7 +141,7 @@ def _renamed(entry: Entry, y: NDArray[Any]) -> NDArray[Any]:
 def _array(column: Column) -> Any:
     import pyarrow
 
-    if isinstance(column, Nominal):
+    if isinstance(column, Categorical):
         codes = pyarrow.array(column.codes, mask=column.codes < 0)
         return pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(column.categories, pyarrow.string()))
     with np.errstate(invalid="ignore"):

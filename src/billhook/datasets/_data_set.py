@@ -9,10 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.datasets._features import Ordering, encode
-from billhook.datasets._table import Table, read_table
-from billhook.forest import look_up
-from billhook.packing import Encoding, Nominal
+from billhook._checks import resolve_name
+from billhook.tables import Categorical, Encoding, Ordering, Table, encode, read_table
 
 Rows = NDArray[np.int64]
 PARTS = ("train", "test")
@@ -105,7 +103,7 @@ def load_table(
     split : str, optional
         A column with "train" or "test" in each row, which is the given split and no feature.
     """
-    is_removed = look_up(missing, {"keep": False, "remove": True}, "there is no way with missing values called")
+    is_removed = resolve_name(missing, {"keep": False, "remove": True}, "there is no way with missing values called")
     table = read_table(path, label, task=task)
     notes = list(table.notes)
     parts = None
@@ -139,7 +137,7 @@ def complete_rows(table: Table) -> Rows:
     """Return the numbers of the rows without missing values."""
     is_complete = np.ones(len(table.y), np.bool_)
     for column in table.columns:
-        is_complete &= column.codes >= 0 if isinstance(column, Nominal) else ~np.isnan(column)
+        is_complete &= column.codes >= 0 if isinstance(column, Categorical) else ~np.isnan(column)
     return np.flatnonzero(is_complete)
 
 
@@ -147,10 +145,10 @@ def _without_split(table: Table, split: str) -> tuple[Table, NDArray[Any]]:
     """Return the table without the column of the split, and what that holds."""
     if split in table.left_out:
         raise ValueError(f"column {split!r} of {table.path} {table.left_out[split]}: it is no split")
-    at = table.names.index(look_up(split, {name: name for name in table.names}, f"{table.path} has no column"))
+    at = table.names.index(resolve_name(split, {name: name for name in table.names}, f"{table.path} has no column"))
     column = table.columns[at]
-    found = sorted(column.categories) if isinstance(column, Nominal) else ["numbers"]
-    if not isinstance(column, Nominal) or found != sorted(PARTS) or (column.codes < 0).any():
+    found = sorted(column.categories) if isinstance(column, Categorical) else ["numbers"]
+    if not isinstance(column, Categorical) or found != sorted(PARTS) or (column.codes < 0).any():
         raise ValueError(f"column {split!r} of {table.path} must hold train or test in every row, not {found[:3]}")
     others = [k for k in range(len(table.names)) if k != at]
     if not others:

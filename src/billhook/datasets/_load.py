@@ -19,7 +19,7 @@ from billhook.datasets._download import (
 )
 from billhook.datasets._places import cache_folder, find, looked_in
 from billhook.datasets._prepare import Which, prepare, rows_asked
-from billhook.datasets._table import Table, read_features
+from billhook.tables import Table, read_features
 
 
 class Fetched(NamedTuple):

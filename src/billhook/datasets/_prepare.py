@@ -7,11 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._checks import resolve_name
 from billhook.datasets._catalogue import Entry
 from billhook.datasets._data_set import PARTS, DataSet, Rows, complete_rows
-from billhook.datasets._table import Table
-from billhook.forest import look_up
-from billhook.packing import Column, EncodedColumn, Encoding, Nominal
+from billhook.tables import Categorical, Column, EncodedColumn, Encoding, Table
 
 Which = Literal["paper", "all"]
 SPLIT = "split"
@@ -69,7 +68,7 @@ def prepare(entry: Entry, table: Table, rows: Which = "paper") -> DataSet:
 def rows_asked(rows: str) -> Which:
     """Return which rows to take, or raise ValueError."""
     known: dict[str, Which] = {"paper": "paper", "all": "all"}
-    return look_up(rows, known, "there is no choice of rows")
+    return resolve_name(rows, known, "there is no choice of rows")
 
 
 def labels_of(y: NDArray[Any]) -> NDArray[Any]:
@@ -86,7 +85,7 @@ def _parted(entry: Entry, table: Table) -> tuple[Table, NDArray[Any] | None]:
     if SPLIT in table.names:
         at = table.names.index(SPLIT)
         column = table.columns[at]
-        if not isinstance(column, Nominal) or set(column.categories) != set(PARTS) or (column.codes < 0).any():
+        if not isinstance(column, Categorical) or set(column.categories) != set(PARTS) or (column.codes < 0).any():
             raise ValueError(f"column {SPLIT!r} of {table.path.name} must hold train or test in every row")
         parts = np.array(column.categories)[column.codes]
         return replace(_without(table, [at]), y=y), parts
@@ -112,7 +111,7 @@ def _without_missing(entry: Entry, table: Table) -> tuple[Table, Rows, list[str]
         return replace(table, columns=columns), every, []
     if entry.missing == "minus one":
         columns = tuple(_filled(column, table) for column in table.columns)
-        n_filled = sum(int(np.isnan(column).sum()) for column in table.columns if not isinstance(column, Nominal))
+        n_filled = sum(int(np.isnan(column).sum()) for column in table.columns if not isinstance(column, Categorical))
         return replace(table, columns=columns), every, [f"{n_filled:,} missing values are -1."] if n_filled else []
     if entry.missing == "remove columns":
         gone = [k for k, column in enumerate(table.columns) if _has_missing(column)]
@@ -125,16 +124,16 @@ def _without_missing(entry: Entry, table: Table) -> tuple[Table, Rows, list[str]
 
 def _with_category(column: Column) -> Column:
     """Return a column of names in which a missing one is a category of its own."""
-    if not isinstance(column, Nominal) or (column.codes >= 0).all():
+    if not isinstance(column, Categorical) or (column.codes >= 0).all():
         return column
     categories = tuple(sorted((*column.categories, NO_VALUE)))
     # The last entry is for -1.
     new = np.array([*map(categories.index, column.categories), categories.index(NO_VALUE)], np.int32)
-    return Nominal(new[column.codes], categories)
+    return Categorical(new[column.codes], categories)
 
 
 def _filled(column: Column, table: Table) -> Column:
-    if isinstance(column, Nominal):
+    if isinstance(column, Categorical):
         raise ValueError(
             f"{table.path.name} has a column of names, such as {column.categories[:3]}; numbers are expected"
         )
@@ -142,7 +141,7 @@ def _filled(column: Column, table: Table) -> Column:
 
 
 def _has_missing(column: Column) -> bool:
-    return bool((column.codes < 0).any() if isinstance(column, Nominal) else np.isnan(column).any())
+    return bool((column.codes < 0).any() if isinstance(column, Categorical) else np.isnan(column).any())
 
 
 def _without(table: Table, gone: Sequence[int]) -> Table:
@@ -151,7 +150,9 @@ def _without(table: Table, gone: Sequence[int]) -> Table:
 
 
 def _encoded(name: str, column: Column) -> EncodedColumn:
-    return EncodedColumn(name, "one_hot", column.categories) if isinstance(column, Nominal) else EncodedColumn(name)
+    return (
+        EncodedColumn(name, "one_hot", column.categories) if isinstance(column, Categorical) else EncodedColumn(name)
+    )
 
 
 def _check_counts(entry: Entry, table: Table) -> None:

@@ -9,10 +9,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, compute_sample_weight
 
-from billhook.budget import Given, Rows, as_bytes, build, find, n_values_of, room_for, settings_of
+from billhook._checks import as_bytes, at_least_one
+from billhook.budget import TrainingRows, UserEnsemble, build, fit, limit_for, n_values_of, settings_of
 from billhook.codegen import target_named
 from billhook.estimators._forest_estimator import ForestEstimator
-from billhook.forest import Forest, at_least_one
+from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import Packed
 
@@ -68,9 +69,9 @@ class _CompactForest(ForestEstimator):
         X, y, weight = self._checked(X, y, sample_weight)
         rows = self._as_rows(X, y, weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        found = find(
+        found = fit(
             rows,
-            room_for(self.budget, self.target, self.reserve),
+            limit_for(self.budget, self.target, self.reserve),
             given=self._given(rows),
             scoring=self.scoring,
             time_limit=self._time_limit(),
@@ -130,7 +131,7 @@ class _CompactForest(ForestEstimator):
         packed: Packed = self.packed_
         return packed
 
-    def _as_rows(self, X: NDArray[np.float32], y: NDArray[Any], weight: NDArray[np.float64] | None) -> Rows:
+    def _as_rows(self, X: NDArray[np.float32], y: NDArray[Any], weight: NDArray[np.float64] | None) -> TrainingRows:
         weights = np.ones(len(y)) if weight is None else weight
         if self.class_weight is not None:
             weights = weights * compute_sample_weight(self.class_weight, y)
@@ -145,27 +146,27 @@ class _CompactForest(ForestEstimator):
         names = getattr(self, "feature_names_in_", None)
         named = None if names is None else tuple(names)
         if isinstance(self, RegressorMixin):
-            return Rows(X, np.asarray(y, np.float64), weights, None, named)
+            return TrainingRows(X, np.asarray(y, np.float64), weights, None, named)
         classes, number = np.unique(y, return_inverse=True)
         if classes.size < 2:
             raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: there is nothing to tell apart")
-        return Rows(X, number, weights, classes, named)
+        return TrainingRows(X, number, weights, classes, named)
 
-    def _given(self, rows: Rows) -> Given | None:
+    def _given(self, rows: TrainingRows) -> UserEnsemble | None:
         if self.estimator is None:
             return None
         if isinstance(self.estimator, Forest):
             forest = self._named(self.estimator)
-            return Given.fitted(forest)
+            return UserEnsemble.fitted(forest)
         if isinstance(self.estimator, FrozenEstimator):
             frozen = self._named(as_forest(self.estimator.estimator))
-            return Given.fitted(frozen)
+            return UserEnsemble.fitted(frozen)
 
-        def fitted(of: Rows, some: NDArray[np.int64]) -> Forest:
+        def fitted(of: TrainingRows, some: NDArray[np.int64]) -> Forest:
             return self._named(as_forest(self._fitted(of.X, of.labels, of.weight, some)))
 
         few = np.unique(rows.y, return_index=True)[1] if rows.classes is not None else np.arange(min(50, rows.n_rows))
-        return Given(fitted, n_values_of(fitted(rows, np.union1d(few, np.arange(min(200, rows.n_rows))))))
+        return UserEnsemble(fitted, n_values_of(fitted(rows, np.union1d(few, np.arange(min(200, rows.n_rows))))))
 
 
 class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[misc]  # scikit-learn has no types

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import train_test_split
 
 from billhook.estimators._forest_estimator import ForestEstimator
-from billhook.interop import as_forest, seen_rows
+from billhook.interop import as_forest, in_bag_mask
 from billhook.pruning import pruning_choice
 
 
@@ -51,7 +51,7 @@ class _PrunedForest(ForestEstimator):
             )
         fitted = self._fitted(X, y, weight, growing)
         forest = self._named(as_forest(fitted))
-        seen = seen_rows(fitted, len(y)) if self.pruning_data == "oob" else None
+        seen = in_bag_mask(fitted, len(y)) if self.pruning_data == "oob" else None
         choice = pruning_choice(
             forest,
             X[judging],

@@ -7,9 +7,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
+from billhook._checks import as_int
 from billhook.estimators._forest_estimator import ForestEstimator
-from billhook.forest import Forest, as_int
-from billhook.interop import as_forest, seen_rows
+from billhook.forest import Forest
+from billhook.interop import as_forest, in_bag_mask
 from billhook.refinement import refinement_report
 
 
@@ -73,7 +74,7 @@ class _RefinedForest(ForestEstimator):
 
         forest, chosen = small(fitted)
         if options.get("validation") == "oob":
-            options.setdefault("seen", seen_rows(fitted, len(y))[chosen])
+            options.setdefault("seen", in_bag_mask(fitted, len(y))[chosen])
         self.report_ = refinement_report(
             forest,
             X,

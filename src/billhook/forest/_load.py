@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._files import Contents, ModelFileError, read_container
 from billhook.forest._check import DTYPES, MAX_LABEL_BYTES
-from billhook.forest._container import Contents, ModelFileError, read_container
 from billhook.forest._forest import Forest
 from billhook.forest._save import KIND, META
 

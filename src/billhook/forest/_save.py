@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from billhook._files import Contents, write_container
 from billhook.forest._check import DTYPES
-from billhook.forest._container import Contents, write_container
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest

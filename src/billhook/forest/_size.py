@@ -1,6 +1,6 @@
 from typing import TYPE_CHECKING
 
-from billhook.forest._truncate import as_int
+from billhook._checks import as_int
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest

@@ -1,11 +1,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._checks import as_int
 from billhook.forest._check import PER_NODE
 
 if TYPE_CHECKING:
@@ -127,21 +127,3 @@ def _as_tree_indices(trees: Any, n_trees: int) -> NDArray[np.int64]:
     if bad.size:
         raise ValueError(f"tree index {bad[0]} is out of range for {n_trees} trees (0 to {n_trees - 1})")
     return np.where(indices < 0, indices + n_trees, indices)
-
-
-def as_int(given: Any, name: str) -> int:
-    """Return a whole number given in any integer type; refuse all else, True and False too."""
-    try:
-        if isinstance(given, bool):
-            raise TypeError
-        return index(given)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {given!r}") from None
-
-
-def at_least_one(given: Any, name: str) -> int:
-    """Return a whole number above 0, or say that it is none."""
-    number = as_int(given, name)
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1, not {number}")
-    return number

@@ -1,6 +1,10 @@
 """Any library's model to a Forest, and back."""
 
 from billhook.interop._dispatch import as_forest, to_estimator
-from billhook.interop._seen import seen_rows
+from billhook.interop._in_bag import in_bag_mask
 
-__all__ = ["as_forest", "seen_rows", "to_estimator"]
+__all__ = [
+    "as_forest",
+    "in_bag_mask",
+    "to_estimator",
+]

@@ -1,8 +1,11 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
 from billhook.kernels._codebook import choose_entries, move_entries
-from billhook.kernels._descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
-from billhook.kernels._ensemble import (
+from billhook.kernels._coordinate_descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
+from billhook.kernels._growth import rank_best_first
+from billhook.kernels._layout import lay_out
+from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
+from billhook.kernels._pruning import (
     add_tree,
     best_addition,
     largest_area,
@@ -10,10 +13,7 @@ from billhook.kernels._ensemble import (
     sum_of_products,
     weigh_matches,
 )
-from billhook.kernels._growth import rank_best_first
-from billhook.kernels._layout import lay_out
-from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
-from billhook.kernels._steps import go_through, shuffle
+from billhook.kernels._sgd import sgd_epoch, shuffle
 from billhook.kernels._swap import improve_by_swaps
 from billhook.kernels._values import add_leaf_values, average_upwards, reached_leaves
 from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
@@ -27,7 +27,6 @@ __all__ = [
     "choose_entries",
     "descend_many",
     "descend_one",
-    "go_through",
     "improve_by_swaps",
     "largest_area",
     "lay_out",
@@ -37,6 +36,7 @@ __all__ = [
     "move_entries",
     "rank_best_first",
     "reached_leaves",
+    "sgd_epoch",
     "shuffle",
     "step_tree",
     "sum_by_leaf_and_class",

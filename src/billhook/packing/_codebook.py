@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest
 from billhook.kernels import choose_entries, move_entries
 from billhook.packing._k_means import k_means, nearest
@@ -18,7 +19,6 @@ from billhook.packing._leaves import Rounded, Units, find_units, limits
 from billhook.packing._rounding import SHARES, best_of_scales, with_whole_base
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
-Vector = NDArray[np.float64]
 Rows = tuple[NDArray[Any], NDArray[Any], Vector, Loss]
 FREE_ROUNDS, WHOLE_ROUNDS = 6, 3
 QUICK_FREE_ROUNDS, QUICK_WHOLE_ROUNDS = 2, 1

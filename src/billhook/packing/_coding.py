@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from billhook.forest import Forest
 from billhook.packing._encode import Grid
-from billhook.packing._grids import Ranks, Values, exact_steps, fitted_steps, values_of
 from billhook.packing._order import splits_by_feature
+from billhook.packing._quantizers import RankQuantizer, Values, exact_steps, fitted_steps, values_of
 
 NO_VALUES = np.zeros(0)
 # Codes of 16 bits, of which one is that of a missing value.
@@ -48,7 +48,7 @@ def coding_of_thresholds(
         most = max((threshold.size for threshold in thresholds), default=0)
         if most > MOST_RANKS:
             raise ValueError(f"a feature has {most:,} thresholds, more than 16 bits can count: use threshold_bits=16")
-        return Coding(used, [Ranks(threshold) for threshold in thresholds], [NO_VALUES] * used.size)
+        return Coding(used, [RankQuantizer(threshold) for threshold in thresholds], [NO_VALUES] * used.size)
     # Exact steps that are alike for all features may be the shorter way even with longer codes.
     if exact is not None and (
         threshold_bits == "exact" or n_splits * (exact[0].bits - threshold_bits) <= 8 * STEP_BYTES * used.size

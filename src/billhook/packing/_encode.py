@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._grids import NO_SHIFT, Ranks, Steps, from_ordered_keys
 from billhook.packing._leaves import by_leaf
 from billhook.packing._order import level_order
+from billhook.packing._quantizers import NO_SHIFT, RankQuantizer, UniformQuantizer, from_ordered_keys
 
-Grid = Ranks | Steps
+Grid = RankQuantizer | UniformQuantizer
 Bytes = NDArray[np.uint8]
 FACTOR_BITS = 8
 
@@ -219,7 +219,7 @@ def layout_without_tables(
     """Return the layout of a forest as `encode` takes it, without tables of pairs and of leaves."""
     is_split = walked.feature >= 0
     left = walked.missing_left[is_split]
-    steps = [grid for grid in grids if isinstance(grid, Steps)]
+    steps = [grid for grid in grids if isinstance(grid, UniformQuantizer)]
     is_ranks = len(steps) < len(grids)
     base = _base(walked, leaf_bits, factor)
     base_bytes = (
@@ -308,7 +308,7 @@ def n_trees_of_columns(forest: Forest) -> NDArray[np.int64]:
     return np.bincount(forest.tree_column, minlength=forest.base.size)
 
 
-def _step_shape(steps: list[Steps]) -> dict[str, int]:
+def _step_shape(steps: list[UniformQuantizer]) -> dict[str, int]:
     """Return what features' steps have in common, and the bytes of what they have not."""
     if not steps:
         return dict.fromkeys(("shift_bytes", "offset_bytes", "scale_bytes", "shift", "offset"), 0)
@@ -335,13 +335,13 @@ def _grid_bytes(grids: list[Grid], layout: Layout) -> Bytes:
     """Ranks: how many thresholds each feature has, then all of them. Steps: shift, offset, scale of each feature."""
     if not grids:
         return np.zeros(0, np.uint8)
-    if isinstance(grids[0], Ranks):
+    if isinstance(grids[0], RankQuantizer):
         counts = np.array([grid.n_codes - 1 for grid in grids], np.int64)
-        keys = np.concatenate([grid.keys for grid in grids if isinstance(grid, Ranks)])
+        keys = np.concatenate([grid.keys for grid in grids if isinstance(grid, RankQuantizer)])
         return np.concatenate([pack_bits(counts, layout.count_bits), keys.astype("<u4").view(np.uint8)])
     raw = bytearray()
     for grid in grids:
-        assert isinstance(grid, Steps)
+        assert isinstance(grid, UniformQuantizer)
         raw += grid.fine_shift.to_bytes(1, "little")[: layout.shift_bytes]
         n_bytes = layout.offset_bytes
         raw += (grid.offset + offset_bias(n_bytes)).to_bytes(n_bytes, "little") if n_bytes else b""
@@ -408,7 +408,7 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
         if int(counts.sum()) != layout.n_thresholds:
             raise ValueError(f"the features have {counts.sum()} thresholds, not {layout.n_thresholds}")
         keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
-        return [Ranks(part) for part in np.split(from_ordered_keys(keys), np.cumsum(counts)[:-1])]
+        return [RankQuantizer(part) for part in np.split(from_ordered_keys(keys), np.cumsum(counts)[:-1])]
     grids: list[Grid] = []
     for k in range(layout.n_used):
         one = raw[k * layout.step_bytes : (k + 1) * layout.step_bytes].tobytes()
@@ -418,7 +418,7 @@ def decode_grids(layout: Layout, data: Bytes) -> list[Grid]:
         if layout.offset_bytes:
             biased = int.from_bytes(one[at : at + layout.offset_bytes], "little")
             offset = biased - offset_bias(layout.offset_bytes)
-        grids.append(Steps(NO_SHIFT - shift, offset, scale, layout.code_bits))
+        grids.append(UniformQuantizer(NO_SHIFT - shift, offset, scale, layout.code_bits))
     return grids
 
 

@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from billhook.forest import (
-    Contents,
-    Forest,
-    ModelFileError,
-    forest_from,
-    labels_from_json,
-    labels_to_json,
-    read_container,
-    write_container,
-)
-from billhook.packing._columns import encoding_from_json, encoding_to_json
+from billhook._files import Contents, ModelFileError, read_container, write_container
+from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
 from billhook.packing._encode import Layout
+from billhook.tables import encoding_from_json, encoding_to_json
 
 if TYPE_CHECKING:
     from billhook.packing._packed import Packed

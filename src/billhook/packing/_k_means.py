@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from billhook._types import Vector
+
 SEED = 0
 DRAWS = 16
 ROUNDS = 25

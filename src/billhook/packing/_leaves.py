@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest
 
-Vector = NDArray[np.float64]
 LARGEST_FACTOR = 255
 # Scores, but for the base, stay below this, so that 32 bits hold them.
 LARGEST_SUM = 1 << 30

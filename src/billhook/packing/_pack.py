@@ -4,14 +4,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_int, as_rows, as_targets, as_weights
+from billhook._checks import as_int
+from billhook.forest import Forest, as_rows, as_targets, as_weights
 from billhook.interop import as_forest
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._coding import Coding, coding_of, with_codes, without_unused
 from billhook.packing._encode import encode, layout_without_tables, with_table_of_pairs
 from billhook.packing._leaves import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
 from billhook.packing._packed import Packed, codes_of
-from billhook.packing._plain import centred, plain_sum, without_idle_splits
+from billhook.packing._plain import as_sum, centred, without_idle_splits
 from billhook.packing._rounding import round_with_rows, with_whole_base
 from billhook.packing._scores import round_to_scores
 from billhook.refinement import LOSSES, Loss, kernel_targets
@@ -75,7 +76,7 @@ def pack(
     if isinstance(model, Packed):
         raise TypeError("the model is packed already; pack takes a Forest or a fitted estimator")
     forest = as_forest(model)
-    plain = plain_sum(forest)
+    plain = as_sum(forest)
     options = _options(plain, threshold_bits, leaf_bits, codebook, scales, missing_values)
     learned_from = _rows(forest, X, y, loss, sample_weight, missing_values)
     if not missing_values:
@@ -106,7 +107,7 @@ def pack_on_codes(
     `codes` are rows of codes to round leaves with, as X for `pack`; other parameters as there. A codebook is
     looked for in about a fourth of the time if it `is_quick`.
     """
-    plain = plain_sum(forest)
+    plain = as_sum(forest)
     options = _options(plain, "exact", leaf_bits, codebook, scales, missing_values)._replace(is_quick=is_quick)
     learned_from = _rows(forest, codes, y, loss, sample_weight, missing_values)
     coded, coding = without_unused(plain, coding)
@@ -130,7 +131,7 @@ def size_on_codes(
 
     They are fewer where leaves turn out alike when they are rounded.
     """
-    plain = plain_sum(forest)
+    plain = as_sum(forest)
     plain = replace(plain, base=np.zeros_like(plain.base))
     coded, coding = without_unused(plain, coding)
     factor = np.ones(plain.base.size, np.int64) if scales == "class" and plain.base.size > 1 else None

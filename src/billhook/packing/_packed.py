@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 
 from billhook.forest import Forest, as_rows, same
-from billhook.packing._columns import Encoding
 from billhook.packing._encode import FACTOR_BITS, Bytes, Grid, Layout, decode_features, decode_grids, decode_nodes
 from billhook.packing._file import save_packed
-from billhook.packing._grids import KEY_SHIFTS, MISSING, NO_SHIFT, POWERS, Ranks, Steps
 from billhook.packing._order import splits_by_feature
+from billhook.packing._quantizers import KEY_SHIFTS, MISSING, NO_SHIFT, POWERS, RankQuantizer, UniformQuantizer
+from billhook.tables import Encoding
 
 # What is as in the Forest.
 ABOUT = ("link", "task", "ties", "rounding", "n_features", "classes", "feature_names", "origin")
@@ -182,7 +182,7 @@ class Packed:
         if len(self.grids) != layout.n_used:
             raise ValueError(f"there are {len(self.grids)} grids for {layout.n_used} features")
         for grid in self.grids:
-            if isinstance(grid, Ranks) and not (np.diff(grid.thresholds) > 0.0).all():
+            if isinstance(grid, RankQuantizer) and not (np.diff(grid.thresholds) > 0.0).all():
                 raise ValueError("the thresholds of a feature do not ascend")
         walked = self.coded
         if (walked.feature >= layout.n_used).any():
@@ -259,8 +259,10 @@ def check_encoding(packed: Packed) -> None:
 def check_steps(grids: list[Grid]) -> None:
     """Raise ValueError for steps that a device could not compute with."""
     for grid in grids:
-        low, high = KEY_SHIFTS if isinstance(grid, Steps) and grid.is_by_keys else (NO_SHIFT - POWERS[1], 255)
-        if isinstance(grid, Steps) and not (low <= grid.fine_shift <= high and abs(grid.offset) < 1 << 28):
+        low, high = (
+            KEY_SHIFTS if isinstance(grid, UniformQuantizer) and grid.is_by_keys else (NO_SHIFT - POWERS[1], 255)
+        )
+        if isinstance(grid, UniformQuantizer) and not (low <= grid.fine_shift <= high and abs(grid.offset) < 1 << 28):
             raise ValueError(f"the steps of a feature have power {grid.power} and offset {grid.offset}")
 
 

@@ -11,7 +11,7 @@ from billhook.packing._encode import n_trees_of_columns
 NEARLY = 0.02
 
 
-def plain_sum(forest: Forest) -> Forest:
+def as_sum(forest: Forest) -> Forest:
     """Return the same scores as a sum: weights folded into the values, one number a leaf for two classes.
 
     Trees of a single leaf go into the base. There is one tree at least.

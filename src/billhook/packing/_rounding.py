@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest
 from billhook.packing._leaves import Rounded, Units, exact_scale, limits, round_values
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
-Vector = NDArray[np.float64]
 Result = TypeVar("Result")
 PASSES = 3
 # By how much rounding alone may raise the loss: then leaves that were alike stay alike, which takes fewer bytes.

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest
 from billhook.packing._leaves import Rounded, Units, limits, round_values
 from billhook.packing._rounding import PASSES, best_of_scales, with_whole_base
 from billhook.refinement import LOSSES, Descent, Problem, find_leaves
 
-Vector = NDArray[np.float64]
 # The share of the scores' variance that rounding each value alone may add: then leaves that were alike stay alike.
 LITTLE_NOISE = 1e-4
 

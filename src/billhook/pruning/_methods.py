@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_int, look_up
+from billhook._checks import as_int, resolve_name
+from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.pruning import _clustering, _ordering, _programming, _ranking, _weighting
 from billhook.pruning._choice import Chosen, PruningChoice
@@ -303,7 +304,7 @@ def choose(judged: Judged, method: str, n_trees: int, random_state: Any, options
 
 
 def _method(name: str) -> PruningMethod:
-    return look_up(name, METHODS, "there is no pruning method")
+    return resolve_name(name, METHODS, "there is no pruning method")
 
 
 def _tree_count(n_trees: Any, forest: Forest) -> int:

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from billhook._types import Vector
 from billhook.pruning._choice import Chosen
 from billhook.pruning._judged import Judged, probabilities
-
-Vector = NDArray[np.float64]
 
 
 def proximal(

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

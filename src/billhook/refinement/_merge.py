@@ -7,16 +7,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.forest import Forest, as_weights, at_least_one, constant_trees, cut_back, without_constants
+from billhook._checks import at_least_one
+from billhook._types import Vector
+from billhook.forest import Forest, as_weights, constant_trees, cut_back, without_constants
 from billhook.interop import as_forest
-from billhook.refinement._descent import BlockDescent, Descent
-from billhook.refinement._given import checked_targets
+from billhook.refinement._coordinate_descent import BlockDescent, Descent
+from billhook.refinement._data import checked_targets
+from billhook.refinement._leaves import find_leaves, renumbered
 from billhook.refinement._losses import Loss, width_of
+from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem
-from billhook.refinement._rows import find_leaves, renumbered
-from billhook.refinement._settings import Settings
 
-Vector = NDArray[np.float64]
 MOST_IN_VAIN = 3
 
 
@@ -131,7 +132,7 @@ class MergePlan(NamedTuple):
         l2: float | None,
     ) -> "MergePlan":
         """Return the plan for these arguments of `merge`."""
-        settings = Settings(loss=loss, l2=l2)
+        settings = RefinementOptions(loss=loss, l2=l2)
         settings.check()
         losses = settings.losses(forest)
         if len(losses) > 1:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest
 from billhook.kernels import average_upwards
 from billhook.refinement._losses import Loss
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

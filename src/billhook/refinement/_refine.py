@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import Forest
 from billhook.interop import as_forest
-from billhook.refinement._given import Given, read_rows
+from billhook.refinement._data import RefinementData, read_rows
+from billhook.refinement._leaves import is_batches
 from billhook.refinement._losses import LOSSES
+from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem
-from billhook.refinement._rows import is_batches
 from billhook.refinement._run import Outcome, Run
-from billhook.refinement._settings import Settings
 
 # Judged by rows that the splits were chosen by, a gain counts only if it lowers the error to this share or less.
 CLEAR_GAIN = 0.92
@@ -164,13 +164,13 @@ def refinement_report(
     only those. `progress` is called after each pass with the number of passes done, of all, and
     the objective.
     """
-    unknown = sorted(set(options) - set(Settings.__dataclass_fields__))
+    unknown = sorted(set(options) - set(RefinementOptions.__dataclass_fields__))
     if unknown:
-        known = ", ".join(Settings.__dataclass_fields__)
+        known = ", ".join(RefinementOptions.__dataclass_fields__)
         raise TypeError(f"refine does not take the option {unknown[0]!r}; its options: {known}")
     from sklearn.utils import check_random_state
 
-    settings = Settings(**options)
+    settings = RefinementOptions(**options)
     settings.check()
     forest = as_forest(model)
     losses = settings.losses(forest)
@@ -194,7 +194,9 @@ def refinement_report(
         n_jobs=n_jobs,
         random=random,
     )
-    ways = [(loss, l2) for loss in losses for l2 in settings.strengths(loss, given.has_validation, given.flatters)]
+    ways = [
+        (loss, l2) for loss in losses for l2 in settings.strengths(loss, given.has_validation, given.is_training_data)
+    ]
     again = refit and given.judges_by_given
     run = Run(problem, settings, given, seed, len(ways) + again, progress)
     if forest.classes is not None and forest.n_classes == 1:
@@ -205,8 +207,8 @@ def refinement_report(
     if not given.has_validation:
         if len(ways) > 1:
             raise ValueError("to choose among losses, validation rows are needed; set validation_fraction")
-        return _report(run.to_the_end(*ways[0], settings.n_passes, rows=given.is_own, stalls=True), None)
-    if given.flatters and not is_batches(X):
+        return _report(run.fit_all(*ways[0], settings.n_passes, rows=given.is_own, stalls=True), None)
+    if given.is_training_data and not is_batches(X):
         grow = regrow or _regrower(model, X, y, sample_weight, seed)
         tried = _tried_on_another(grow, X, y, sample_weight, given, n_jobs, seed, progress, options)
         if tried is not None and tried.n_passes == 0:
@@ -214,24 +216,32 @@ def refinement_report(
         if tried is not None:
             run.progress = None
             rows = given.is_own if refit else ~given.held_out
-            last = run.to_the_end(LOSSES[tried.loss], tried.l2, tried.n_passes, rows=rows, stalls=False)
+            last = run.fit_all(LOSSES[tried.loss], tried.l2, tried.n_passes, rows=rows, stalls=False)
             return _report(last, "a forest grown without them", tried.validation)
     judged_by = (
-        "rows it was grown on" if given.flatters else "out of bag" if given.seen.size else "rows that were given"
+        "rows it was grown on"
+        if given.is_training_data
+        else "out of bag"
+        if given.seen.size
+        else "rows that were given"
     )
     trials = [run.trial(*way) for way in ways]
     best = min(trials, key=lambda trial: (trial.common, trial.score))
-    if best.n_passes == 0 or best.surety <= _needed_surety(forest, given) or _is_doubtful(best, settings, given):
+    if (
+        best.n_passes == 0
+        or best.gain_in_standard_errors <= _needed_surety(forest, given)
+        or _is_doubtful(best, settings, given)
+    ):
         run.finish()
         return replace(_report(best, judged_by), forest=forest, n_passes=0)
     if not again:
         run.finish()
         return _report(best, judged_by)
-    last = run.to_the_end(best.loss, best.l2, best.n_passes, rows=given.is_own, stalls=False)
+    last = run.fit_all(best.loss, best.l2, best.n_passes, rows=given.is_own, stalls=False)
     return _report(last, judged_by, best.validation)
 
 
-def _needed_surety(forest: Forest, given: Given) -> float:
+def _needed_surety(forest: Forest, given: RefinementData) -> float:
     """Return how many standard errors a gain must be larger than; the best of many passes is a little lucky.
 
     Boosted trees were fitted to one another when they were grown, and have less to gain, the more leaves they have.
@@ -241,9 +251,13 @@ def _needed_surety(forest: Forest, given: Given) -> float:
     return 3.0 if 4 * forest.n_leaves > given.n_given else 2.0
 
 
-def _is_doubtful(best: Outcome, settings: Settings, given: Given) -> bool:
+def _is_doubtful(best: Outcome, settings: RefinementOptions, given: RefinementData) -> bool:
     """Return whether a gain on rows that flatter is too small to count, if the caller has not chosen the strength."""
-    return given.flatters and settings.l2 is None and best.validation[best.n_passes] > CLEAR_GAIN * best.validation[0]
+    return (
+        given.is_training_data
+        and settings.l2 is None
+        and best.validation[best.n_passes] > CLEAR_GAIN * best.validation[0]
+    )
 
 
 def _tried_on_another(
@@ -251,7 +265,7 @@ def _tried_on_another(
     X: Any,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
-    given: Given,
+    given: RefinementData,
     n_jobs: int | None,
     seed: int,
     progress: Callable[[int, int, float], None] | None,

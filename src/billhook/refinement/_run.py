@@ -7,16 +7,16 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.forest import Forest, drop
-from billhook.refinement._descent import NOWHERE, Descent, Pass
-from billhook.refinement._given import Given
-from billhook.refinement._gradient import GradientDescent
+from billhook.refinement._coordinate_descent import NOWHERE, Descent, Pass
+from billhook.refinement._data import RefinementData
 from billhook.refinement._losses import Loss, as_state, row_losses, width_of
+from billhook.refinement._model_selection import Judge, values_without_holdout
+from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem
-from billhook.refinement._settings import Settings
-from billhook.refinement._validation import Judge, honest_values
+from billhook.refinement._sgd import GradientDescent
 
-Vector = NDArray[np.float64]
 # Passes of block coordinate descent without a better validation score after which a trial ends.
 PATIENCE = 5
 
@@ -33,7 +33,7 @@ class Outcome:
     validation: tuple[float, ...] = ()
     score: tuple[float, float] = (np.nan, np.nan)
     common: float = np.nan  # what other losses can be compared by
-    surety: float = np.nan  # of the gain, in standard errors
+    gain_in_standard_errors: float = np.nan  # of the gain, in standard errors
 
 
 class Run:
@@ -42,8 +42,8 @@ class Run:
     def __init__(
         self,
         problem: Problem,
-        settings: Settings,
-        given: Given,
+        settings: RefinementOptions,
+        given: RefinementData,
         seed: int,
         n_runs: int,
         progress: Callable[[int, int, float], None] | None,
@@ -58,7 +58,9 @@ class Run:
         weight = given.weight * ~given.held_out
         width = self._width(loss, weight)
         judge = Judge(self.problem, given.by_tree, given.y, given.weight, given.held_out, loss, width)
-        start = honest_values(self.problem, given.by_tree, given.y, weight) if given.flatters else None
+        start = (
+            values_without_holdout(self.problem, given.by_tree, given.y, weight) if given.is_training_data else None
+        )
         solver = self._solver(loss, l2, weight, width, start, given.seen)
         objective: list[float] = []
         verdicts = []
@@ -83,10 +85,10 @@ class Run:
             tuple(verdict.score[0] for verdict in verdicts),
             verdicts[best_at].score,
             verdicts[best_at].common,
-            judge.surety(verdicts[0], verdicts[best_at]),
+            judge.gain_in_standard_errors(verdicts[0], verdicts[best_at]),
         )
 
-    def to_the_end(self, loss: Loss, l2: float, n_passes: int, *, rows: NDArray[np.bool_], stalls: bool) -> Outcome:
+    def fit_all(self, loss: Loss, l2: float, n_passes: int, *, rows: NDArray[np.bool_], stalls: bool) -> Outcome:
         """Learn from these rows for so many passes or, if it `stalls`, until the objective does."""
         weight = self.given.weight * rows
         solver = self._solver(loss, l2, weight, self._width(loss, weight))

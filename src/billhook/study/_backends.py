@@ -9,12 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from billhook.budget import connect, send, settle, was_lost, workers_of
+from billhook.cluster import connect, send, wait_for, was_lost, workers_of
 from billhook.datasets import DataSet
 from billhook.study._data import load_again
 from billhook.study._store import ResultsError, Run, Store, Work
 from billhook.study._study import Source, Study, Unit
-from billhook.study._work import do
+from billhook.study._unit import run_unit
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -48,7 +48,7 @@ class Workers(Protocol):
 
 
 @dataclass
-class Here:
+class LocalBackend:
     """Processes of this machine, which write to the results themselves."""
 
     store: Store
@@ -89,7 +89,7 @@ def _do_in_process(job: Job, folder: Path, parent: int) -> Done:
 
 def _do(job: Job, store: Store) -> Done:
     start = time.perf_counter()
-    do(job.study, job.unit, load_again(job.source, job.contents), set(job.known), store.add, job.time_limit)
+    run_unit(job.study, job.unit, load_again(job.source, job.contents), set(job.known), store.add, job.time_limit)
     return job.unit, time.perf_counter() - start
 
 
@@ -105,7 +105,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-class Cluster:
+class DaskBackend:
     """Workers of a Dask cluster: they tell of each run as it finishes, and it is written here.
 
     A worker that dies costs time, not results: what it had told is known, and another does the rest.
@@ -132,7 +132,7 @@ class Cluster:
                         data[job.source] = send(client, load_again(job.source, job.contents))
                     job = replace(job, known=job.known | frozenset(self.store.known()))
                     running[client.submit(_do_there, job, data[job.source], topic, pure=False)] = job
-                settle(client, running, one=True)
+                wait_for(client, running, one=True)
                 for future in [one for one in running if one.status != "pending"]:
                     job = running.pop(future)
                     if was_lost(client, future):
@@ -176,7 +176,7 @@ def _do_there(job: Job, data: DataSet, topic: str) -> tuple[list[dict[str, Any]]
             told.extend(some)
         worker.log_event(topic, some)
 
-    do(job.study, job.unit, data, set(job.known), record, job.time_limit)
+    run_unit(job.study, job.unit, data, set(job.known), record, job.time_limit)
     return told, time.perf_counter() - start
 
 

@@ -5,11 +5,10 @@ from collections.abc import Collection, Iterable
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from billhook._checks import as_bytes, resolve_name
 from billhook.analysis import BOOSTING, SEARCH
-from billhook.budget import as_bytes
-from billhook.forest import look_up
 from billhook.pruning import choose, judge, pruning_methods
-from billhook.refinement import LOSSES, Settings
+from billhook.refinement import LOSSES, RefinementOptions
 
 if TYPE_CHECKING:
     from billhook.study._study import Method, Study
@@ -69,7 +68,7 @@ def check_method(method: "Method") -> None:
     if method.base is None:
         _check_of_forests(method)
         return
-    look_up(method.base, dict.fromkeys((BOOSTING, SEARCH)), "base cannot be")
+    resolve_name(method.base, dict.fromkeys((BOOSTING, SEARCH)), "base cannot be")
     for step in ("refine", "merge"):
         _require(getattr(method, step) is None, f"{step} goes with base ensembles, not with {method.base}")
     _require(method.prune == "first", f"prune goes with base ensembles, not with {method.base}")
@@ -87,16 +86,18 @@ def check_method(method: "Method") -> None:
 
 def _check_of_forests(method: "Method") -> None:
     known = {"first": {}, **{one.name: one.options for one in pruning_methods()}}
-    options = look_up(method.prune, known, "prune cannot be")
+    options = resolve_name(method.prune, known, "prune cannot be")
     _require(Parameter.empty not in options.values(), f"prune is {method.prune!r}, which takes a function: not here")
     check_keys("option", (name for name, _ in method.given("")), options)
-    check_keys("option of refine", (name for name, _ in method.given("refine")), Settings.__dataclass_fields__)
+    check_keys(
+        "option of refine", (name for name, _ in method.given("refine")), RefinementOptions.__dataclass_fields__
+    )
     check_keys("option of merge", (name for name, _ in method.given("merge")), OF_MERGE)
     for choice in method.choices():
         if method.prune != "first" and method.options:
             _rehearse(method.prune, method.settings("", choice))
         if method.refine is not None:
-            settings = Settings(**method.settings("refine", choice))
+            settings = RefinementOptions(**method.settings("refine", choice))
             settings.check()
             _check_loss(settings.loss)
         if method.merge is not None:
@@ -110,7 +111,7 @@ def _check_of_forests(method: "Method") -> None:
 
 def _check_boosting(settings: dict[str, Any]) -> None:
     engine = settings.get("engine", "xgboost")
-    look_up(engine, dict.fromkeys(ENGINES), "engine cannot be")
+    resolve_name(engine, dict.fromkeys(ENGINES), "engine cannot be")
     check_between("learning_rate", settings.get("learning_rate", 0.1), 0.0, math.inf)
     for name in ("max_depth", "min_samples_leaf"):
         if name in settings:
@@ -120,7 +121,7 @@ def _check_boosting(settings: dict[str, Any]) -> None:
 
 def _check_loss(name: Any) -> None:
     if name is not None:
-        look_up(name, LOSSES, "loss cannot be")
+        resolve_name(name, LOSSES, "loss cannot be")
 
 
 def _rehearse(name: str, options: dict[str, Any]) -> None:
@@ -162,13 +163,13 @@ def check_names(name: str, values: Any, known: tuple[str, ...]) -> None:
     is_right = isinstance(values, tuple) and values and len(set(values)) == len(values)
     _require(is_right, f"{name} must be some of {', '.join(known)}, not {_list(values)}")
     for value in values:
-        look_up(value, dict.fromkeys(known), f"{name} cannot be")
+        resolve_name(value, dict.fromkeys(known), f"{name} cannot be")
 
 
 def check_keys(what: str, keys: Iterable[str], known: Collection[str]) -> None:
     """Raise an error if a key is not one of those known."""
     for key in keys:
-        look_up(key, dict.fromkeys(known), f"there is no {what}", "known are" if known else "there are none")
+        resolve_name(key, dict.fromkeys(known), f"there is no {what}", "known are" if known else "there are none")
 
 
 def _is_number(value: Any) -> bool:

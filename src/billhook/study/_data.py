@@ -5,10 +5,10 @@ from hashlib import sha256
 
 import numpy as np
 
+from billhook._checks import resolve_name
 from billhook.datasets import DataSet, load, load_table, names
-from billhook.forest import look_up
-from billhook.packing import EncodedColumn, Encoding
 from billhook.study._study import Source
+from billhook.tables import EncodedColumn, Encoding
 
 BUILT_IN = ("breast_cancer", "digits", "iris", "wine")
 
@@ -28,7 +28,7 @@ def load_source(source: Source, *, download: bool = True) -> DataSet:
     if source.name in BUILT_IN:
         return _built_in(source.name)
     known = {name: name for name in (*names(), *BUILT_IN)}
-    return load(look_up(source.name, known, "there is no data set"), download=download)
+    return load(resolve_name(source.name, known, "there is no data set"), download=download)
 
 
 @lru_cache(maxsize=1)

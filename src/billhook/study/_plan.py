@@ -10,7 +10,7 @@ from billhook.study._store import Run, Store, skipped
 from billhook.study._study import Study, Unit, configurations_of, units_of
 
 
-class Survey:
+class DatasetSummary:
     """The data sets of a study as they are now: how many folds they have, their shapes, and their contents."""
 
     def __init__(self, study: Study, skip_missing: bool) -> None:
@@ -48,7 +48,9 @@ class Plan(NamedTuple):
     skipped: list[Run]
 
 
-def plan_of(study: Study, store: Store, survey: Survey, time_limit: float | None, retried: tuple[str, ...]) -> Plan:
+def plan_of(
+    study: Study, store: Store, survey: DatasetSummary, time_limit: float | None, retried: tuple[str, ...]
+) -> Plan:
     """Return what is left to do of a study, runs of some statuses included."""
     there = store.known()
     # What was skipped for want of its data is made when they are there.

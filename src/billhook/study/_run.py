@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from joblib import effective_n_jobs
 
-from billhook.study._backends import Cluster, Here, Workers
-from billhook.study._plan import Survey, by_memory, plan_of
+from billhook.study._backends import DaskBackend, LocalBackend, Workers
+from billhook.study._plan import DatasetSummary, by_memory, plan_of
+from billhook.study._progress import ProgressMonitor
 from billhook.study._store import FILE, ResultsError, Store
 from billhook.study._study import Study
-from billhook.study._watch import Watch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,18 +76,18 @@ def run(
     n_jobs = effective_n_jobs(n_jobs)
     if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
         raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
-    survey = Survey(study, skip_missing)
+    survey = DatasetSummary(study, skip_missing)
     with _alone(folder), closing(_open(folder, study, survey, any_version)) as store:
         plan = plan_of(study, store, survey, time_limit, RETRIED if retry else ())
         shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
-        workers: Workers = Here(store) if scheduler is None else Cluster(scheduler, store)
+        workers: Workers = LocalBackend(store) if scheduler is None else DaskBackend(scheduler, store)
         with closing(workers):
             store.tell("runs", len(plan.keys))
             store.tell("data", store.told("data", {}) | survey.contents)
             store.tell("missing", list(survey.missing))
             store.forget(plan.anew)
             store.add(plan.skipped)
-            with Watch(store, len(plan.keys), progress) as watch:
+            with ProgressMonitor(store, len(plan.keys), progress) as watch:
                 for some, n_at_once in shares:
                     for unit, seconds in workers.map(some, n_at_once):
                         watch.done(unit, seconds)
@@ -148,7 +148,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _open(folder: Path, study: Study, survey: Survey, any_version: bool) -> Store:
+def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool) -> Store:
     """Return the store of a study, a new one if there is none, or none with runs."""
     if not (folder / FILE).exists():
         others = [path.name for path in folder.iterdir() if path.name != LOCK and FILE not in path.name]

@@ -3,4 +3,7 @@
 from billhook.interop.sklearn._read import read
 from billhook.interop.sklearn._write import write
 
-__all__ = ["read", "write"]
+__all__ = [
+    "read",
+    "write",
+]

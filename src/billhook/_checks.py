@@ -1,0 +1,60 @@
+"""Checks of arguments that all folders share: an error says the value and what to do."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from operator import index
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+UNITS = {"": 1, "B": 1, "KB": 1024, "KIB": 1024, "K": 1024, "MB": 1024**2, "MIB": 1024**2, "M": 1024**2}
+UNITS |= {"GB": 1024**3, "GIB": 1024**3, "G": 1024**3}
+
+
+def resolve_name(name: object, table: Mapping[str, Value], missing: str, known: str = "known are") -> Value:
+    """Return what a name stands for; or say what is missing, and the nearest name or all that are known."""
+    if isinstance(name, str) and name in table:
+        return table[name]
+    near = get_close_matches(str(name), table, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"{known} {', '.join(table)}"
+    raise ValueError(f"{missing} {name!r}; {hint}")
+
+
+def as_int(given: Any, name: str) -> int:
+    """Return a whole number given in any integer type; refuse all else, True and False too."""
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        return index(given)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {given!r}") from None
+
+
+def at_least_one(given: Any, name: str) -> int:
+    """Return a whole number above 0, or say that it is none."""
+    number = as_int(given, name)
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1, not {number}")
+    return number
+
+
+def as_bytes(given: Any, name: str = "size") -> int:
+    """Return the number of bytes that 4096, "4 KB", "64kb" or "1.5MB" mean; KB are 1024 bytes.
+
+    Examples
+    --------
+    >>> as_bytes("4 KB"), as_bytes("4096"), as_bytes(4096)
+    (4096, 4096, 4096)
+    """
+    if isinstance(given, str):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", given.strip())
+        if match is None or match[2].upper() not in UNITS:
+            raise ValueError(
+                f"{name} must be a number of bytes with or without B, KB, MB or GB, as 64KB, not {given!r}"
+            )
+        number = int(float(match[1]) * UNITS[match[2].upper()])
+    else:
+        number = as_int(given, name)
+    if number < 1:
+        raise ValueError(f"{name} must be at least one byte, not {given!r}")
+    return number

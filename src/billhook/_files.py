@@ -1,0 +1,172 @@
+"""Files that are written whole or not at all, and the container of model files.
+
+The container is a JSON header and raw arrays, nothing that could run:
+
+    magic      8 bytes   "BILLHOOK"
+    version    4 bytes   little-endian, as all numbers here
+    length     4 bytes   of the header
+    checksum   4 bytes   CRC-32 of the header
+    header               UTF-8 JSON: {"kind", "meta": {...}, "arrays": [{"name", "dtype", "shape", "crc32"}, ...]}
+    arrays               one after the other, in the header's order, nothing between or behind them
+
+The file's length is known before anything is read, the header's is limited, and every length in it is checked against
+the file's before memory is taken.
+"""
+
+import errno
+import json
+import math
+import os
+import secrets
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAGIC = b"BILLHOOK"
+VERSION = 1
+PREFIX = struct.Struct("<8sIII")
+# Python's objects can take 30 times the room of their JSON; names for a hundred thousand features fit ten times.
+MAX_HEADER = 2**24
+DTYPES = ("|b1", "<i4", "<i8", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8")
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file beside `path` that takes its place at the end; after an error all is as it was.
+
+    Parameters
+    ----------
+    path : path of a file
+        Its folder is there; the file may be.
+    """
+    target = Path(path).resolve()  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    temporary = target.parent / f".billhook-{secrets.token_hex(8)}"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileNotFoundError):
+            temporary.chmod(target.stat().st_mode & 0o777)  # those of the file that is replaced
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+class ModelFileError(ValueError):
+    """A model file is damaged, made up, or from a version that this one cannot read."""
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    kind: str
+    meta: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def write_container(path: str | PathLike[str], contents: Contents) -> None:
+    """Write to a new file beside `path` and put it there when it is complete."""
+    arrays = {
+        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in contents.arrays.items()
+    }
+    header = json.dumps(
+        {
+            "kind": contents.kind,
+            "meta": contents.meta,
+            "arrays": [
+                {
+                    "name": name,
+                    "dtype": array.dtype.str,
+                    "shape": array.shape,
+                    "crc32": zlib.crc32(array.data),
+                }
+                for name, array in arrays.items()
+            ],
+        },
+        allow_nan=False,
+    ).encode()
+    if len(header) > MAX_HEADER:
+        raise ValueError(f"names and labels take {len(header):,} bytes, and a file has room for {MAX_HEADER:,}")
+    with atomic_write(path) as file:
+        file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
+        file.write(header)
+        for array in arrays.values():
+            file.write(array.data)
+
+
+def read_container(path: str | PathLike[str]) -> Contents:
+    """Read a file and check all that can be checked without knowing what it is for."""
+    with open(path, "rb") as file:
+        length = os.fstat(file.fileno()).st_size
+        header = _read_header(file, length)
+        try:
+            kind, meta, entries = header["kind"], header["meta"], header["arrays"]
+        except (KeyError, TypeError):
+            raise ModelFileError("the header lacks kind, meta or arrays") from None
+        if not isinstance(kind, str) or not isinstance(meta, dict) or not isinstance(entries, list):
+            raise ModelFileError("kind, meta or arrays of the header is of the wrong type")
+        arrays: dict[str, NDArray[Any]] = {}
+        for entry in entries:
+            name, array = _read_array(file, entry, length - file.tell())
+            if name in arrays:
+                raise ModelFileError(f"array {name!r} is there twice")
+            arrays[name] = array
+        if file.tell() != length:
+            raise ModelFileError(f"{length - file.tell()} bytes are left over after the last array")
+    return Contents(kind, meta, arrays)
+
+
+def _read_header(file: BinaryIO, length: int) -> Any:
+    prefix = file.read(PREFIX.size)
+    if len(prefix) < PREFIX.size or not prefix.startswith(MAGIC):
+        raise ModelFileError("this is not a Billhook model file")
+    _, version, header_length, checksum = PREFIX.unpack(prefix)
+    if version != VERSION:
+        raise ModelFileError(f"the file has format version {version}; this Billhook reads version {VERSION}")
+    if header_length > MAX_HEADER:
+        raise ModelFileError(f"a header of {header_length:,} bytes; the most is {MAX_HEADER:,}")
+    if header_length > length - PREFIX.size:
+        raise ModelFileError(f"the file ends within its header: {length} bytes in all")
+    header = file.read(header_length)
+    if zlib.crc32(header) != checksum:
+        raise ModelFileError("the header is damaged: its checksum does not match")
+    try:
+        return json.loads(header)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"the header is not JSON: {error}") from None
+
+
+def _read_array(file: BinaryIO, entry: Any, left: int) -> tuple[str, NDArray[Any]]:
+    try:
+        name, dtype, shape, checksum = (entry[key] for key in ("name", "dtype", "shape", "crc32"))
+    except (KeyError, TypeError):
+        raise ModelFileError("an array lacks name, dtype, shape or crc32") from None
+    if not isinstance(name, str) or dtype not in DTYPES:
+        raise ModelFileError(f"array {name!r} has type {dtype!r}, which is not one of {', '.join(DTYPES)}")
+    if (
+        not isinstance(shape, list)
+        or not 1 <= len(shape) <= 2
+        or not all(type(size) is int and 0 <= size < 2**48 for size in shape)
+    ):
+        raise ModelFileError(f"array {name!r} has shape {shape!r}")
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    if n_bytes > left:
+        raise ModelFileError(f"array {name!r} should have {n_bytes:,} bytes, but the file has only {left:,} more")
+    data = file.read(n_bytes)
+    if len(data) != n_bytes or zlib.crc32(data) != checksum:
+        raise ModelFileError(f"array {name!r} is damaged: its checksum does not match")
+    return name, np.frombuffer(data, dtype).reshape(shape)

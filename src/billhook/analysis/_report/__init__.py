@@ -1,5 +1,0 @@
-"""The results of a study as one page."""
-
-from billhook.analysis._report._write import write_report
-
-__all__ = ["write_report"]

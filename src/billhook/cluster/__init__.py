@@ -1,0 +1,23 @@
+"""Work on a Dask cluster, for rows that no single machine holds."""
+
+from billhook.cluster._client import ClusterError, connect, reach, send, wait_for, was_lost, workers_of
+from billhook.cluster._descent import ClusterWorkers, merge_on_cluster, refine_on_cluster, round_on_cluster
+from billhook.cluster._growing import grow_on_cluster
+from billhook.cluster._partitions import Partition, Partitions
+
+__all__ = [
+    "ClusterError",
+    "ClusterWorkers",
+    "Partition",
+    "Partitions",
+    "connect",
+    "grow_on_cluster",
+    "merge_on_cluster",
+    "reach",
+    "refine_on_cluster",
+    "round_on_cluster",
+    "send",
+    "wait_for",
+    "was_lost",
+    "workers_of",
+]

@@ -1,0 +1,131 @@
+"""Talking to a Dask cluster: reaching it, waiting for what it does, and errors that say what to do."""
+
+import time
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Result = TypeVar("Result")
+# How often work that was lost with a worker is done again before giving up.
+ATTEMPTS = 5
+# Seconds: without any worker until giving up, between two looks whether there are any, and until a scheduler answers.
+PATIENCE, PAUSE, TO_CONNECT = 30.0, 2.0, 10.0
+
+
+# A client that was closed has forgotten where its scheduler was.
+ADDRESSES: "WeakKeyDictionary[Client, str]" = WeakKeyDictionary()
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be reached, or has lost all its workers, or loses them again and again."""
+
+
+def connect(address: str, *, timeout: float = TO_CONNECT) -> "Client":
+    """Return a client of the scheduler at this address, or say that none answers.
+
+    Parameters
+    ----------
+    address : str
+        As the scheduler prints it, such as ``tcp://10.0.0.1:8786``.
+    timeout : float
+        Seconds to wait for an answer.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("to work on a cluster, pip install 'billhook[dask]'") from None
+    try:
+        return Client(address, timeout=timeout)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no scheduler answers at {address} ({error}); start one with `dask scheduler`, or check the address"
+        ) from error
+
+
+def workers_of(client: "Client") -> dict[str, int]:
+    """Return the addresses of the workers, and how many threads each has; wait a while if there are none."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        workers: dict[str, int] = reach(client, client.nthreads)
+        if workers:
+            return workers
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"the scheduler at {address_of(client)} has had no worker for {PATIENCE:g} seconds; "
+                f"start some with `dask worker {address_of(client)}`"
+            )
+        time.sleep(0.1)
+
+
+def reach(client: "Client", call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
+    """Call a method of the client; if the scheduler has gone, say so."""
+    address = address_of(client)
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise ClusterError(
+            f"the scheduler at {address} cannot be reached any more ({error}); start it again, and then this"
+        ) from error
+
+
+def address_of(client: "Client") -> str:
+    """Return the address of the scheduler."""
+    if client.scheduler is not None:
+        ADDRESSES[client] = str(client.scheduler.address)
+    return ADDRESSES.get(client, "an unknown address")
+
+
+def send(client: "Client", data: Any) -> "Future[Any]":
+    """Return a future of the data, sent to one worker, from which others fetch it; it may be lost, and sent again.
+
+    Not broadcast: Dask's way to do that waits for ever if a worker dies meanwhile.
+    """
+    for _ in range(ATTEMPTS):
+        workers_of(client)
+        try:
+            sent: list[Future[Any]] = reach(client, client.scatter, [data], hash=False)
+        except (OSError, KeyError):  # the scheduler tried a worker that has just died, and may know by now
+            time.sleep(0.2)
+        else:
+            return sent[0]
+    raise ClusterError(
+        f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while data were sent to "
+        "them; see their logs"
+    )
+
+
+def wait_for(client: "Client", futures: "Collection[Future[Any]]", *, one: bool = False) -> None:
+    """Wait until none, or `one`, of the futures is not under way any more, as long as there are workers."""
+    from distributed import CancelledError, wait
+
+    while any(future.status == "pending" for future in futures):
+        if one and any(future.status != "pending" for future in futures):
+            return
+        pending = [future for future in futures if future.status == "pending"]
+        try:
+            wait(pending, timeout=PAUSE, return_when="FIRST_COMPLETED" if one else "ALL_COMPLETED")
+        except TimeoutError:
+            workers_of(client)
+        except CancelledError:
+            pass
+
+
+def was_lost(client: "Client", future: "Future[Any]") -> bool:
+    """Return whether a future that has settled was lost with a worker; raise its own error if it has one."""
+    from distributed import KilledWorker
+
+    if future.status != "error":
+        return bool(future.status != "finished")
+    error = future.exception()
+    assert error is not None
+    if isinstance(error, KilledWorker):
+        raise ClusterError(
+            f"workers of the cluster at {address_of(client)} die of the same work again and again; see their logs: "
+            f"they may have too little memory ({error})"
+        ) from error
+    raise error

@@ -1,0 +1,95 @@
+"""Whether a model has room on a device, and what would if it has not."""
+
+from typing import Any
+
+from billhook.codegen._form import Form, form_of
+from billhook.codegen._reader import code_type
+from billhook.codegen._targets import Target
+from billhook.interop import as_forest
+from billhook.packing import Packed, pack
+
+# No processor takes less for a comparison with a constant, a jump, and what a leaf returns.
+LEAST_BYTES_A_SPLIT = 2
+# What reads the data takes more than this on every processor.
+LEAST_CODE = 300
+# And less than this, with float inputs.
+READER_BYTES = {"avr": 900, "cortex-m0": 640, "cortex-m3": 600, "cortex-m4": 600}
+# Bits of thresholds and of leaves, from what loses nothing to what little is left of.
+COARSER = ((10, 8), (8, 8), (8, 6), (8, 5), (8, 4), (6, 4), (6, 3), (5, 2))
+
+
+class DoesNotFitError(ValueError):
+    """A model that a device has no room for; the message has the sizes, and what would fit."""
+
+
+def flash_with_reader(nbytes: int, target: Target) -> int:
+    """Return how many bytes of flash a model takes at most, its data and the program that reads them."""
+    return nbytes + READER_BYTES.get(target.family, max(READER_BYTES.values()))
+
+
+def room_for_data(target: Target, reserve: int = 0) -> int | None:
+    """Return how many bytes of data a model may have on a device; None where there are no limits."""
+    return target.flash - reserve - flash_with_reader(0, target) if target.flash else None
+
+
+def least_flash(packed: Packed, form: Form) -> int:
+    """Return how many bytes a model takes at least, data and code."""
+    if form.layout == "compact":
+        return packed.nbytes + LEAST_CODE
+    return packed.layout.n_inner * LEAST_BYTES_A_SPLIT
+
+
+def least_stack(packed: Packed, form: Form) -> int:
+    """Return how many bytes of memory features and scores take at least while a row is computed."""
+    scores = 4 * packed.layout.n_columns
+    if form.inputs[0] == "float" and form.layout == "fast" and not form.is_small:
+        return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
+    if form.layout == "fast" and form.inputs[0] != "float":
+        return scores
+    return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2)
+
+
+def fits_in(packed: Packed, target: Target) -> bool:
+    """Whether a device holds a model in the compact layout, with float inputs, in its flash and its memory."""
+    stack = least_stack(packed, form_of("compact", "float", target))
+    return flash_with_reader(packed.nbytes, target) <= target.flash and stack <= target.ram
+
+
+def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: int | None = None) -> None:
+    """Raise DoesNotFitError if the flash of the target does not hold a model, which takes so much of it if known."""
+    takes = least_flash(packed, form) if flash is None else flash
+    if not target.flash:
+        return
+    stack = least_stack(packed, form)
+    if stack > target.ram:
+        raise DoesNotFitError(
+            f"the model tests {packed.layout.n_used:,} features, which takes {stack:,} bytes of memory while a row "
+            f"is computed, and {target.name} has {target.ram:,}: train it on fewer features"
+        )
+    if takes <= target.flash:
+        return
+    how = f"{takes:,} bytes of flash" if flash is not None else f"at least {takes:,} bytes of flash"
+    raise DoesNotFitError(
+        f"the model takes {how} ({form.layout} layout), and {target.name} has {target.flash:,}; "
+        f"{_advice(model, packed, form, target.flash)}"
+    )
+
+
+def _advice(model: Any, packed: Packed, form: Form, room: int) -> str:
+    if form.layout == "fast" and packed.nbytes + 2 * LEAST_CODE <= room:
+        return f'layout="compact" takes {packed.nbytes:,} bytes of data and a small program'
+    if isinstance(model, Packed):
+        return f"its data are {packed.nbytes:,} bytes: pack a smaller forest, or with fewer bits"
+    forest = as_forest(model)
+    smallest = packed.nbytes
+    for threshold_bits, leaf_bits in COARSER:
+        size = pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits, missing_values=False).nbytes
+        if size + 3 * LEAST_CODE <= room:
+            options = f"threshold_bits={threshold_bits}, leaf_bits={leaf_bits}, missing_values=False"
+            return f"pack it with {options}: {size:,} bytes of data"
+        smallest = min(smallest, size)
+    n_trees = max(1, forest.n_trees * (room - 3 * LEAST_CODE) // smallest)
+    return (
+        f"with {COARSER[-1][0]}-bit thresholds and {COARSER[-1][1]}-bit leaves its data still take {smallest:,} "
+        f"bytes: prune it to about {n_trees:,} of its {forest.n_trees:,} trees, or truncate them"
+    )

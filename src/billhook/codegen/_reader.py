@@ -1,0 +1,275 @@
+"""C that reads a model's bytes and turns the values of features into codes."""
+
+import numpy as np
+
+from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, offset_bias
+
+# The largest array that avr-gcc compiles is one of 32,767 bytes.
+PART = 32_000
+
+
+def data(packed: Packed, n_bytes: int) -> str:
+    """Return the first bytes of a model as a constant array, and how they are read."""
+    numbers = packed.data[:n_bytes].tolist() or [0]
+    if len(numbers) <= PART:
+        return f"{NEAR}\nstatic const uint8_t data[{len(numbers)}] FLASH = {{\n{_rows(numbers)}\n}};\n\n{NEAR_READ}"
+    parts = [numbers[start : start + PART] for start in range(0, len(numbers), PART)]
+    macros = [f"#define PART_{k} \\\n" + _rows(part).replace("\n", " \\\n") for k, part in enumerate(parts)]
+    arrays = "\n".join(
+        f"static const uint8_t data_{k}[{len(part)}] PROGMEM = {{ PART_{k} }};" for k, part in enumerate(parts)
+    )
+    steps = "\n".join(
+        f"    if (at < {len(part)}u)\n        return pgm_read_byte_far(pgm_get_far_address(data_{k}) + at);\n"
+        f"    at -= {len(part)}u;"
+        for k, part in enumerate(parts[:-1])
+    )
+    last = f"    return pgm_read_byte_far(pgm_get_far_address(data_{len(parts) - 1}) + at);"
+    return f"""{chr(10).join(macros)}
+
+#if defined(__AVR__)
+/* In parts, since the compiler takes no larger arrays; some may lie beyond what 16 bits can address. */
+#include <avr/pgmspace.h>
+{arrays}
+
+static uint8_t byte_at(uint32_t at)
+{{
+{steps}
+{last}
+}}
+#define BYTE(at) byte_at(at)
+#else
+static const uint8_t data[{len(numbers)}] = {{ {", ".join(f"PART_{k}" for k in range(len(parts)))} }};
+#define BYTE(at) data[at]
+#endif
+
+{BYTE_BY_BYTE}"""
+
+
+def _rows(numbers: list[int]) -> str:
+    rows = [numbers[start : start + 24] for start in range(0, len(numbers), 24)]
+    return ",\n".join("    " + ",".join(map(str, row)) for row in rows)
+
+
+NEAR = """#if defined(__AVR__)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#else
+#define FLASH
+#endif
+"""
+BYTE_BY_BYTE = """#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
+#define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
+"""
+NEAR_READ = f"""#if defined(__AVR__)
+#define BYTE(at) pgm_read_byte(data + (at))
+#define HALF(at) pgm_read_word(data + (at))
+#define WORD(at) pgm_read_dword(data + (at))
+#else
+#define BYTE(at) data[at]
+{BYTE_BY_BYTE}#endif
+"""
+
+BITS_OF_FLOAT = """static uint32_t bits_of(float x)
+{
+    union { float number; uint32_t bits; } both;
+    both.number = x;
+    return both.bits;
+}
+"""
+
+BITS_OF_WHOLE = """/* The bits of the float of a whole number. */
+static uint32_t bits_of_whole(int16_t x)
+{
+    uint32_t size = x < 0 ? (uint32_t)-(int32_t)x : (uint32_t)x, high = x < 0 ? 406 : 150;
+    if (!size)
+        return 0;
+    for (; size < 0x800000; size += size)
+        high--;
+    return high << 23 | (size & 0x7FFFFF);
+}
+"""
+
+
+def place(n_bytes: int) -> str:
+    """Return the definition of the type of a place in so many bytes."""
+    return f"typedef {'uint16_t' if n_bytes * 8 < 2**16 else 'uint32_t'} place; /* in bits or bytes */\n"
+
+
+def count(n: int) -> str:
+    """Return the smallest type that counts to n."""
+    return "uint8_t" if n < 2**8 else "uint16_t" if n < 2**16 else "uint32_t"
+
+
+def whole(number: int) -> str:
+    """Return a literal that is unsigned, and long where 16 bits do not do."""
+    return f"{number}u" if number < 2**16 else f"{number}ul"
+
+
+def bit_of(packed: Packed, section: str) -> str:
+    """Return where a section of the data begins, in bits."""
+    return whole(8 * packed.layout.sections[section])
+
+
+def mask(bits: int) -> str:
+    """Return as many ones."""
+    return hex((1 << bits) - 1) + ("" if bits < 16 else "u" if bits == 16 else "ul")
+
+
+def code_type(packed: Packed) -> str:
+    """Return the smallest type that holds every code and, where it matters, one more for missing values."""
+    n_codes = max((int(grid.n_codes) for grid in packed.grids), default=0)
+    asked = int(packed.coded.threshold.max(initial=0))
+    needs_more = packed.layout.missing == "split" or (packed.layout.missing == "right" and asked == 0xFF)
+    return "uint8_t" if n_codes + needs_more <= 2**8 else "uint16_t"
+
+
+def missing_code(packed: Packed) -> int:
+    """Return the code of a missing value: one that goes the way that all splits send it."""
+    if packed.layout.missing == "left":
+        return 0
+    return 0xFF if code_type(packed) == "uint8_t" else 0xFFFF
+
+
+def code_of(packed: Packed) -> str:
+    """Return the function from the bits of a float to its code."""
+    return _ranks(packed) if packed.layout.grid == "ranks" else _steps(packed)
+
+
+def _ranks(packed: Packed) -> str:
+    layout = packed.layout
+    begin = layout.sections["grids"] + -(-layout.count_bits * layout.n_used // 8)
+    missing = f"""    if ((key & 0x7FFFFFFF) > 0x7F800000)
+        return {missing_code(packed)};
+"""
+    ranks = [grid.thresholds for grid in packed.grids if isinstance(grid, RankQuantizer)]
+    has_infinity = any(bool(np.isinf(thresholds[-1:]).any()) for thresholds in ranks)
+    above = (
+        "    if (key > 0xFF800000)\n        key = 0xFF800000;\n" if layout.missing == "none" and has_infinity else ""
+    )
+    return f"""/* How many of the n thresholds from `first` on lie below x. */
+static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
+{{
+    uint16_t low = 0;
+{"" if layout.missing == "none" else missing}    if (key == 0x80000000)
+        key = 0;
+    key = key & 0x80000000 ? ~key : key | 0x80000000;
+{above}    while (low < n) {{
+        uint16_t middle = (uint16_t)(low + (n - low) / 2);
+        place at = (place)({begin} + 4 * (first + middle));
+        if (WORD(at) < key)
+            low = (uint16_t)(middle + 1);
+        else
+            n = middle;
+    }}
+    return ({code_type(packed)})low;
+}}
+"""
+
+
+def _steps(packed: Packed) -> str:
+    layout = packed.layout
+    code = code_type(packed)
+    at_offset = layout.shift_bytes
+    at_scale = at_offset + layout.offset_bytes
+    shift = "BYTE(at)" if layout.shift_bytes else str(layout.shift)
+    offset = f"{layout.offset}"
+    if layout.offset_bytes:
+        cut = f" & {mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else ""
+        offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) - {hex(offset_bias(layout.offset_bytes))}"
+    scales = [grid.scale > 0 for grid in packed.grids if hasattr(grid, "scale")]
+    scaled = f"(uint16_t)((uint32_t)fine * scale >> 16) >> {15 - layout.code_bits}"
+    if layout.code_bits == 16:
+        scaled = "(uint32_t)fine * scale >> 15"
+    read_scale = f"    scale = HALF(at + {at_scale}u);\n"
+    if not any(scales):
+        scale = ""
+    elif all(scales):
+        scale = f"{read_scale}    fine = (uint16_t)({scaled});\n"
+    else:
+        scale = f"{read_scale}    if (scale)\n        fine = (uint16_t)({scaled});\n"
+    most = min(1 << layout.code_bits, 65535) - 1
+    # A code that no split asks for need not be cut off, unless it could be taken for another.
+    asked = int(packed.coded.threshold.max(initial=0))
+    is_cut = layout.missing == "split" or asked == most or code == "uint8_t"
+    cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut else ""
+    missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed)};\n"
+    clamp = "        if (bits > 0xFF800000)\n            bits = 0xFF800000;\n" if layout.missing == "none" else ""
+    by_keys = ""
+    if any(getattr(grid, "is_by_keys", False) for grid in packed.grids):
+        by_keys = f"""    if (shift <= {KEY_SHIFTS[1]}) {{ /* steps by the order of floats */
+        if (bits == 0x80000000)
+            bits = 0;
+        bits = bits >> 31 ? ~bits : bits | 0x80000000;
+{clamp}        below = -(int32_t)(bits >> shift);
+    }} else
+"""
+    formula = "ceil(x 2^power) - offset"
+    formula = f"floor(({formula}) scale / 2^{31 - layout.code_bits})" if scale else formula
+    return f"""/* {formula}, in whole numbers; the feature's shift is 150 - power. */
+static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
+{{
+    int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
+    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
+    uint16_t fine{", scale" if scale else ""};
+{"" if layout.missing == "none" else missing}    if (power)
+        below |= 0x800000;
+    if (!(bits >> 31))
+        below = -below;
+{by_keys}    if (power < shift) {{
+        shift = (uint8_t)(shift - power);
+        below >>= shift < 31 ? shift : 31;
+    }} else {{
+        shift = (uint8_t)(power - shift);
+        below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
+    }}
+    below += {offset};
+    if (below > 0)
+        return 0;
+    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
+{scale}{cut}    return {"" if code == "uint16_t" else "(uint8_t)"}fine;
+}}
+"""
+
+
+def take(packed: Packed) -> str:
+    """Return the function that reads numbers of any width, up to 25 bits."""
+    layout = packed.layout
+    widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
+    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits)
+    small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
+    return f"""#if defined(__AVR__)
+typedef {small} number;
+#define WINDOW {15 if small == "uint16_t" else 24}
+#else
+typedef uint32_t number;
+#define WINDOW 24
+#endif
+
+/* Return the number that begins at this bit, and what comes after it. */
+static number take(place at)
+{{
+    return (number)(WORD(at >> 3) >> (at & 7));
+}}
+"""
+
+
+def find_codes(packed: Packed, kind: str) -> str:
+    """Return statements that turn the features x into codes."""
+    layout = packed.layout
+    where = "k"
+    if layout.id_bits:
+        at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
+        where = f"take({at}) & {mask(layout.id_bits)}"
+    bits = f"bits_of(x[{where}])" if kind == "float" else f"bits_of_whole(x[{where}])"
+    if layout.grid == "ranks":
+        at = f"{bit_of(packed, 'grids')} + (place)k * {layout.count_bits}u"
+        return f"""    for (k = 0; k < {layout.n_used}; k++) {{
+        uint16_t n = (uint16_t)(take((place)({at})) & {mask(layout.count_bits)});
+        codes[k] = code_of({bits}, first, n);
+        first += n;
+    }}
+"""
+    at = f", (place)({layout.sections['grids']}u + (place)k * {layout.step_bytes}u)" if layout.step_bytes else ""
+    return f"""    for (k = 0; k < {layout.n_used}; k++)
+        codes[k] = code_of({bits}{at});
+"""

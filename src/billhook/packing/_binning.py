@@ -1,0 +1,94 @@
+"""Features cut into few codes before trees are grown on them: thresholds then lose nothing when they are packed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.packing._coding import Coding, coding_of_thresholds
+from billhook.packing._quantizers import MISSING
+
+Column = NDArray[np.float32]
+# Rows of which quantiles are taken, and cuts that steps are fitted to.
+MOST_ROWS = 50_000
+# Of all features together, and of one of many.
+MOST_CUTS, CUTS_OF_ONE = 16_000, 63
+# A share that shrinks by no more has settled.
+MOST_ROUNDS, NEARLY = 50, 1.0 - 1e-6
+# Whole numbers from a wider range than this are hardly of one kind.
+MOST_ALIKE = 1 << 12
+
+
+class BinnedFeatures(NamedTuple):
+    """Rows as codes, NaN where a value is missing, how values become codes, and the codes after which to cut."""
+
+    codes: NDArray[np.float32]
+    coding: Coding
+    after: list[NDArray[np.int64]]
+
+    def bins(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return for each value of some rows how many cuts lie below it: whole, or floats if values are missing."""
+        has_missing = bool(np.isnan(self.codes).any())
+        whole = np.uint8 if max((after.size for after in self.after), default=0) < 256 else np.uint16
+        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else whole)
+        for k, after in enumerate(self.after):
+            code = self.codes[rows, k]
+            bins[:, k] = np.searchsorted(after, code, side="left")
+            if has_missing:
+                bins[np.isnan(code), k] = np.nan
+        return bins
+
+
+def bin_features(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> BinnedFeatures:
+    """Return rows as codes of so many bits, and at most `n_bins` - 1 codes of each feature to cut after.
+
+    `n_splits` is about how many splits will be packed: whether few long codes or many short ones take more.
+    """
+    some = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
+    n_cuts = min(max(MOST_CUTS // X.shape[1], CUTS_OF_ONE), (1 << bits) - 2)
+    thresholds = [quantiles(column, n_cuts) for column in some.T]
+    step = _common_step(thresholds, bits)
+    if step > 1:
+        thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
+    coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(some.T))
+    codes, after = np.empty(X.shape, np.float32), []
+    for k, grid in enumerate(coding.grids):
+        code = grid.codes(X[:, k] + np.float32(0.0))
+        codes[:, k] = np.where(code == MISSING, np.nan, code)
+        after.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
+    return BinnedFeatures(codes, coding, after)
+
+
+def _common_step(thresholds: list[Column], bits: int) -> int:
+    """Return the power of two that leaves so many bits of whole numbers of one kind, such as pixels; else 1.
+
+    Steps that begin alike and are as long in all features are written once for all.
+    """
+    every = np.concatenate(thresholds)
+    if not every.size or (np.rint(every) != every).any():
+        return 1
+    # With a code below the lowest, and one above the highest.
+    span = int(every.max() - every.min()) + 2
+    return 1 << max(0, span.bit_length() - bits) if span <= MOST_ALIKE else 1
+
+
+def quantiles(x: Column, n: int) -> Column:
+    """Return at most `n` values of a feature with about as many others between any two of them, without the highest.
+
+    A value that is there more often than that is not counted more often: it takes one bin, and the rest share the
+    others.
+    """
+    value, count = np.unique(x[np.isfinite(x)], return_counts=True)
+    if not value.size:
+        return np.zeros(1, np.float32)
+    if value.size <= n + 1:
+        return value[:-1] if value.size > 1 else value
+    counted, share = count.astype(np.float64), np.inf
+    for _ in range(MOST_ROUNDS):
+        before, share = share, counted.sum() / (n + 1)
+        if share >= NEARLY * before:
+            break
+        counted = np.minimum(counted, share)
+    total = np.cumsum(counted)
+    at = np.searchsorted(total, np.arange(1, n + 1) * share * NEARLY, side="left")
+    return np.asarray(value[np.unique(np.minimum(at, value.size - 2))])

@@ -1,0 +1,184 @@
+"""Block coordinate descent: pass after pass over the trees, each leaf taking its own Newton step."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook._types import Vector
+from billhook.kernels import add_leaf_values, descend_many, descend_one, reached_leaves
+from billhook.refinement._losses import Loss, as_state, row_losses
+from billhook.refinement._problem import Problem
+
+NOWHERE = np.zeros((0, 0), np.bool_)
+ANYWHERE = np.zeros((0, 3))
+# A pass that raises the objective by more than rounding is taken back and made again with shorter steps.
+ROUNDING = 1e-12
+SHORTEST = 2.0**-20
+BOUNDED_HINGE = 6
+
+
+class Pass(NamedTuple):
+    """Where a solver stands after some passes over the rows."""
+
+    objective: float  # the loss, half of it for the squares, and penalties, per row
+    value: Vector  # of the leaves, as `Problem.value`
+    tree_weight: Vector | None  # if they are learned
+
+
+class BlockDescent(ABC):
+    """A descent wherever its rows are; iterating it yields a `Pass` after each pass over the trees, the start first.
+
+    Whoever has the rows says what happens to them: `_restart`, `_descend` and `_total_loss`. The table of the leaves,
+    times the trees' weights, is kept here.
+    """
+
+    problem: Problem
+    loss: Loss
+    width: float
+    l2: float
+    anchor: Vector
+    group: float
+    scale: float
+    table: Vector
+    used: NDArray[np.bool_]  # leaves that have rows
+    total_weight: float
+    curvature: Vector  # of the last pass, by leaf and value
+    damping: float
+
+    @abstractmethod
+    def _restart(self) -> None:
+        """Give the rows the scores that the table gives them."""
+
+    @abstractmethod
+    def _descend(self, grid: Vector = ANYWHERE) -> None:
+        """Make one pass over the trees: change the table, the rows' scores and the curvature."""
+
+    @abstractmethod
+    def _total_loss(self) -> float:
+        """Return the weighted sum of the rows' losses."""
+
+    def start_from(self, value: Vector) -> None:
+        """Go on from these values of the leaves."""
+        self.table = value * self.problem.weight_of_leaf * self.scale
+        self._restart()
+
+    def objective(self) -> float:
+        """Return the weighted loss per row, and the penalties."""
+        loss = self._total_loss() * (self.width if self.loss.name == "absolute" else 1.0)
+        away = (self.table - self.anchor)[self.used]
+        penalty = 0.5 * self.l2 * float((away**2).sum())
+        if self.group > 0.0:
+            of_leaf = (self.table**2).sum(axis=1) * self.used
+            of_tree = np.add.reduceat(of_leaf, self.problem.first[:-1].astype(np.int64))
+            penalty += self.group * float(np.sqrt(of_tree).sum())
+        return (loss + penalty) / self.total_weight
+
+    def __iter__(self) -> Iterator[Pass]:
+        """Yield the start, and after each pass what it reached; end where no step, however short, goes down."""
+        reached = self.objective()
+        yield Pass(reached, self.value(), None)
+        while self.damping >= SHORTEST:
+            before = self.table.copy()
+            self._descend()
+            now = self.objective()
+            if now <= reached + ROUNDING * abs(reached):
+                reached = now
+                yield Pass(reached, self.value(), None)
+            else:
+                self.damping /= 2.0
+                self.table[:] = before
+                self._restart()
+
+    def round_to(self, unit: Vector, lowest: int, highest: int, n_passes: int) -> Vector:
+        """Return the values, each rounded in its turn to whole units of its column of the scores.
+
+        Later trees make up for earlier ones. Of the passes, that with the lowest objective counts.
+        """
+        grid = np.stack(np.broadcast_arrays(unit, float(lowest), float(highest)), axis=1)
+        best, lowest_objective = self.table, np.inf
+        for _ in range(n_passes):
+            self._descend(grid)
+            now = self.objective()
+            if now < lowest_objective:
+                best, lowest_objective = self.table.copy(), now
+        self.table = best
+        self._restart()
+        return best
+
+    def value(self) -> Vector:
+        """Return the values of the leaves, not times the tree's weight."""
+        of_leaf = self.problem.weight_of_leaf * self.scale
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(of_leaf != 0.0, self.table / of_leaf, self.problem.value)
+
+
+@dataclass
+class Descent(BlockDescent):
+    """The descent of one problem on given rows.
+
+    `anchor` is what leaf values are drawn to, with the strength `l2`; `group` is the strength of the penalty on the
+    length of each tree's vector of values. Values here are times the tree's weight.
+
+    `skip` (trees, rows), if it is not empty, says which rows a tree neither learns from nor is asked about; values
+    are then scaled so that the trees left do the work of all.
+    """
+
+    problem: Problem
+    leaf: NDArray[Any]
+    target: NDArray[Any]
+    weight: Vector
+    loss: Loss
+    width: float
+    l2: float
+    anchor: Vector
+    group: float = 0.0
+    skip: NDArray[np.bool_] = field(default_factory=lambda: NOWHERE)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.scale = 1.0 / (1.0 - float(self.skip.mean())) if self.skip.size else 1.0
+        self.table = problem.value * problem.weight_of_leaf * self.scale
+        self.anchor = self.anchor * self.scale
+        self.used = problem.weight_of_leaf[:, 0] != 0.0
+        self.used &= reached_leaves(self.leaf, problem.first, self.weight, self.skip)
+        self.total_weight = float(self.weight.sum())
+        self.curvature = np.zeros_like(self.table)
+        self.damping = 1.0
+        self._restart()
+
+    def _restart(self) -> None:
+        of = self.problem
+        self.state = state_of(self.leaf, of.first, of.column, of.base, self.table, self.loss, self.skip)
+
+    def _total_loss(self) -> float:
+        return float(self.weight @ row_losses(self.loss, self.state, self.target, self.width))
+
+    def _descend(self, grid: Vector = ANYWHERE) -> None:
+        problem, loss = self.problem, self.loss
+        # With a group penalty a leaf of settled rows would be drawn to zero against no resistance.
+        code = BOUNDED_HINGE if self.group > 0.0 and loss.name == "squared_hinge" else loss.code
+        common = (self.weight, self.skip, self.used, self.table, self.anchor, self.curvature, code)
+        strength = (self.l2, self.group, loss.largest, self.damping, grid)
+        if self.state.shape[1] == 1:
+            descend_one(self.leaf, problem.first, self.state[:, 0], self.target, *common, self.width, *strength)
+        else:
+            descend_many(self.leaf, problem.first, problem.column, self.state, self.target, *common, *strength)
+
+
+def state_of(
+    leaf: NDArray[Any],
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint64],
+    base: Vector,
+    table: Vector,
+    loss: Loss,
+    skip: NDArray[np.bool_] = NOWHERE,
+) -> Vector:
+    """Return what the kernels keep of the rows' scores, by their leaves (trees, rows) and the table of these."""
+    score = np.tile(base, (leaf.shape[1], 1))
+    add_leaf_values(leaf, first, column, table, skip, score)
+    return as_state(loss, score)

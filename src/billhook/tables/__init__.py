@@ -1,0 +1,33 @@
+"""Tables of data: their columns, how they become features, and readers of CSV, ARFF and Parquet."""
+
+from billhook.tables._collect import is_number
+from billhook.tables._columns import (
+    MOST_CATEGORIES,
+    Categorical,
+    Column,
+    EncodedColumn,
+    Encoding,
+    encoding_from_json,
+    encoding_to_json,
+)
+from billhook.tables._encode import Ordering, encode, features_of
+from billhook.tables._labels import labels_like
+from billhook.tables._table import Table, read_features, read_table
+
+__all__ = [
+    "MOST_CATEGORIES",
+    "Categorical",
+    "Column",
+    "EncodedColumn",
+    "Encoding",
+    "Ordering",
+    "Table",
+    "encode",
+    "encoding_from_json",
+    "encoding_to_json",
+    "features_of",
+    "is_number",
+    "labels_like",
+    "read_features",
+    "read_table",
+]

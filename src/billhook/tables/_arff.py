@@ -1,0 +1,152 @@
+"""ARFF: the file format of Weka and OpenML."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from billhook.tables._collect import Labels, Raw, Rows, Unread, Wanted, blocks_of, collect, is_number
+from billhook.tables._columns import Categorical
+from billhook.tables._text import opened, sample_of
+
+NUMBERS = ("numeric", "real", "integer")
+# A quoted text, in which a backslash takes away a quote's meaning; or anything up to a comma.
+CELL = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,]*))\s*(,|$)""")
+NAME = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""", re.IGNORECASE)
+
+
+class Attribute(NamedTuple):
+    """A column as the file declares it: its name, and its type or None for the names that it may hold."""
+
+    name: str
+    type: str
+    names: frozenset[str] = frozenset()
+
+
+class Arff(NamedTuple):
+    """A table in an ARFF file."""
+
+    path: Path
+    attributes: tuple[Attribute, ...]
+    n_lines: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing is guessed."""
+        return ()
+
+    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+        """Return the columns."""
+        wanted: list[Wanted] = [
+            "label" if name == label else "guess" if type_ in NUMBERS and name not in nominal else "text"
+            for name, type_, _ in self.attributes
+        ]
+        columns = {}
+        for attribute, column in zip(self.attributes, collect(self._blocks, wanted), strict=True):
+            if attribute.name != label:
+                column = Unread("holds dates, which are not read") if attribute.type == "date" else column
+                self._check(attribute, column, is_asked=attribute.name in nominal)
+            columns[attribute.name] = column
+        if label is None:
+            return Raw(columns, None)
+        is_nominal = next(one.type not in NUMBERS for one in self.attributes if one.name == label)
+        return Raw(columns, Labels(columns.pop(label), is_nominal))
+
+    def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
+        """Raise ValueError for cells that are not what the file declares."""
+        if not isinstance(column, Categorical):
+            return
+        if attribute.type in NUMBERS and not is_asked:
+            raise ValueError(
+                f"{self.path} declares {attribute.name!r} as {attribute.type}, but it holds {_odd(column)!r}"
+            )
+        unknown = sorted(set(column.categories) - attribute.names)
+        if attribute.type == "nominal" and unknown:
+            raise ValueError(f"{self.path} does not declare {unknown[0]!r} as a value of {attribute.name!r}")
+
+    def _blocks(self) -> Iterator[Rows]:
+        with opened(self.path) as file:
+            yield from blocks_of(self._rows(file))
+
+    def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        for number, line in enumerate(lines, start=1):
+            text = line.strip()
+            if number <= self.n_lines or not text or text[0] == "%":
+                continue
+            if text[0] == "{":
+                raise ValueError(
+                    f"line {number} of {self.path} is sparse, {text[:30]!r}; write the table out, for example with "
+                    "Weka's filter SparseToNonSparse"
+                )
+            cells = _cells(text) if "'" in text or '"' in text else text.split(",")
+            if len(cells) != len(self.attributes):
+                raise ValueError(
+                    f"line {number} of {self.path} has {len(cells)} cells; there are {len(self.attributes)} columns"
+                )
+            yield cells
+
+
+def arff(path: Path) -> Arff:
+    """Return the table in an ARFF file: the columns that it declares and where its rows begin."""
+    sample_of(path)
+    attributes: list[Attribute] = []
+    with opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            text = line.strip()
+            word = text.split(None, 1)[0].lower() if text else ""
+            if word == "@attribute":
+                attributes.append(_attribute(text, f"line {number} of {path}"))
+            elif word == "@data":
+                return Arff(path, tuple(attributes), number)
+            elif word and word != "@relation" and word[0] != "%":
+                raise ValueError(f"line {number} of {path} is not ARFF: {text[:40]!r}")
+    raise ValueError(f"{path} has no line @data, as an ARFF file must")
+
+
+def _attribute(text: str, where: str) -> Attribute:
+    found = NAME.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{where} declares no attribute: {text[:40]!r}")
+    name, declared = _plain(found), found[4].strip()
+    if declared.startswith("{") and declared.endswith("}"):
+        return Attribute(name, "nominal", frozenset(_cells(declared[1:-1])))
+    type_ = declared.split(None, 1)[0].lower() if declared else ""
+    if type_ not in (*NUMBERS, "string", "date"):
+        raise ValueError(
+            f"{where} declares {name!r} as {declared[:30]!r}; known are {', '.join(NUMBERS)}, string, date and "
+            "names in braces"
+        )
+    return Attribute(name, type_)
+
+
+def _cells(text: str) -> list[str]:
+    """Return the cells of a line with quotes in it."""
+    cells, at = [], 0
+    while True:
+        found = CELL.match(text, at)
+        if found is None:  # a quote within a cell, or one that is not closed
+            end = text.find(",", at)
+            cells.append(text[at : end if end >= 0 else len(text)].strip())
+            at = end + 1
+            if end < 0:
+                return cells
+            continue
+        cells.append(_plain(found).strip())
+        at = found.end()
+        if not found[4]:
+            return cells
+
+
+def _plain(found: re.Match[str]) -> str:
+    """Return what is quoted, or stands there without quotes."""
+    quoted = found[1] if found[1] is not None else found[2]
+    return str(found[3]) if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+
+
+def _odd(column: Categorical) -> str:
+    return next(category for category in column.categories if not is_number(category))

@@ -1,0 +1,248 @@
+"""Cells of text, some thousand rows at a time, made into columns."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from reprlib import repr as short
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.tables._columns import Categorical, Column
+
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+# Rows whose cells are strings at one time.
+BLOCK = 512
+# More different texts than these are not kept: no model could use them.
+MOST_TEXTS = 2**16
+# Up to this share of different texts that are no numbers, the others are what is meant.
+STRAY = 0.1
+WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
+WRITE_POINTS = "write numbers with a decimal point, and without commas between thousands"
+
+Wanted = Literal["guess", "text", "label"]
+Rows = list[Sequence[str]]
+
+
+class Unread(NamedTuple):
+    """A column that cannot be used, and why: words that follow its name.
+
+    It is at fault if a user surely wants it to be used.
+    """
+
+    why: str
+    is_at_fault: bool = False
+
+
+class Labels(NamedTuple):
+    """The cells of the column to predict.
+
+    Attributes
+    ----------
+    cells : array of objects
+        As they stand in the file: strings from a file of text, else of any type.
+    is_nominal : bool
+        Whether the file says that they are names, whatever they look like.
+    """
+
+    cells: NDArray[Any]
+    is_nominal: bool
+
+
+class Raw(NamedTuple):
+    """All that a file holds: its columns, without that of the labels, and the labels if they were asked for."""
+
+    columns: dict[str, Column | Unread]
+    labels: Labels | None
+
+
+class Source(Protocol):
+    """A file that holds a table."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about how it is read."""
+
+    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+        """Return its columns, those of `nominal` as names even where they look like numbers."""
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell stands for a missing value."""
+    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING) or cell != cell
+
+
+def as_number(cell: str | None) -> float:
+    """Return the number that a cell holds, NaN if it is missing; ValueError if it holds something else."""
+    if cell is None or is_missing(cell):
+        return np.nan
+    if "_" in cell:  # which Python would skip
+        raise ValueError(f"not a number: {cell!r}")
+    return float(cell)
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell holds a number or a missing value."""
+    try:
+        as_number(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def comma_in(texts: Iterable[str]) -> str | None:
+    """Return the first number with a comma if all texts that are no numbers are such."""
+    odd = [text for text in texts if not is_number(text)]
+    return odd[0] if odd and all(map(WITH_COMMA.fullmatch, odd)) else None
+
+
+def too_many(texts: Collection[str], count: str) -> str:
+    """Return why a column of so many different texts is not used: words that follow its name."""
+    odd = [text for text in texts if not is_number(text)]
+    if len(odd) > STRAY * len(texts):
+        return f"is text with {count}: an identifier or free text"
+    example = f", {short(odd[0])}," if odd else ""
+    return f"holds text{example} among numbers: correct it, or mark missing values with NA"
+
+
+def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[Rows]:
+    """Return rows in blocks."""
+    rows = iter(rows)
+    while block := list(islice(rows, BLOCK)):
+        yield block
+
+
+def collect(read_blocks: Callable[[], Iterator[Rows]], wanted: Sequence[Wanted]) -> list[Any]:
+    """Return a column for each kind wanted: numbers, Nominal, Unread, or for a label an array of strings.
+
+    What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read a
+    second time.
+    """
+    columns, late = _one_pass(read_blocks(), wanted)
+    if late:
+        wanted = ["text" if k in late else kind for k, kind in enumerate(wanted)]
+        columns, _ = _one_pass(read_blocks(), wanted)
+    return [column.finished() for column in columns]
+
+
+def _one_pass(blocks: Iterator[Rows], wanted: Sequence[Wanted]) -> tuple[list["_Collector"], set[int]]:
+    kinds: dict[Wanted, type[_Numbers | _Texts | _Cells]] = {"guess": _Numbers, "text": _Texts, "label": _Cells}
+    columns: list[_Collector] = [kinds[kind]() for kind in wanted]
+    late: set[int] = set()
+    for number, rows in enumerate(blocks):
+        for k, cells in enumerate(zip(*rows, strict=True)):
+            if columns[k].add(cells):
+                continue
+            if number:
+                late.add(k)
+            columns[k] = _Nothing() if number else _Texts()
+            columns[k].add(cells)
+    return columns, late
+
+
+class _Collector(Protocol):
+    def add(self, cells: Sequence[str]) -> bool:
+        """Add cells; return whether they fit."""
+
+    def finished(self) -> Any:
+        """Return the whole column."""
+
+
+class _Numbers:
+    def __init__(self) -> None:
+        self.parts: list[NDArray[np.float32]] = []
+
+    def add(self, cells: Sequence[str]) -> bool:
+        try:
+            self.parts.append(_numbers(cells))
+        except ValueError:
+            return False
+        return True
+
+    def finished(self) -> NDArray[np.float32]:
+        column = np.concatenate([np.zeros(0, np.float32), *self.parts])
+        self.parts.clear()  # one column at a time is there twice
+        return column
+
+
+def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        if "_" not in "".join(cells):
+            try:
+                return np.fromiter(map(float, cells), np.float32, len(cells))
+            except ValueError:
+                pass
+        return np.fromiter(map(as_number, cells), np.float32, len(cells))
+
+
+class _Texts:
+    def __init__(self) -> None:
+        self.parts: list[NDArray[np.int32]] = []
+        self.index: dict[str, int] = {}
+        self.is_full = False
+
+    def add(self, cells: Sequence[str]) -> bool:
+        if self.is_full:
+            return True
+        index = self.index
+        self.parts.append(
+            np.fromiter((index.setdefault(cell.strip(), len(index)) for cell in cells), np.int32, len(cells))
+        )
+        if len(index) > MOST_TEXTS:
+            self.is_full = True
+            self.parts.clear()
+        return True
+
+    def finished(self) -> Categorical | Unread:
+        if self.is_full:
+            return unread_texts(self.index)
+        return nominal_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.index))
+
+
+class _Cells:
+    def __init__(self) -> None:
+        self.parts: list[NDArray[Any]] = []
+        self.known: dict[str, str] = {}
+
+    def add(self, cells: Sequence[str]) -> bool:
+        part = np.empty(len(cells), object)
+        # Equal cells are one string in memory.
+        part[:] = [self.known.setdefault(cell, cell) for cell in map(str.strip, cells)]
+        self.parts.append(part)
+        return True
+
+    def finished(self) -> NDArray[Any]:
+        return np.concatenate([np.empty(0, object), *self.parts])
+
+
+class _Nothing:
+    def add(self, cells: Sequence[str]) -> bool:  # noqa: ARG002 - as of the others
+        return True
+
+    def finished(self) -> Unread:
+        return Unread("was not read")
+
+
+def unread_texts(texts: Collection[str]) -> Unread:
+    """Return a column of more texts than are kept."""
+    comma = comma_in(texts)
+    if comma is not None:
+        return Unread(f"holds {short(comma)}: {WRITE_POINTS}", is_at_fault=True)
+    return Unread(too_many(texts, f"more than {MOST_TEXTS:,} different values"))
+
+
+def nominal_of(codes: NDArray[np.int32], texts: Sequence[str]) -> Categorical:
+    """Return a column whose categories are the texts that occur, sorted, without those that stand for missing."""
+    occurs = np.zeros(len(texts), np.bool_)
+    occurs[codes[codes >= 0]] = True
+    present = [k for k, text in enumerate(texts) if occurs[k] and not is_missing(text)]
+    categories = tuple(sorted({texts[k] for k in present}))
+    place = {category: n for n, category in enumerate(categories)}
+    new = np.full(len(texts) + 1, -1, np.int32)  # the last entry is for -1
+    new[present] = [place[texts[k]] for k in present]
+    return Categorical(new[codes], categories)

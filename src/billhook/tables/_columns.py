@@ -1,0 +1,186 @@
+"""The columns of a table, and how they become the features of a model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["number", "one_hot", "ordered"]
+# What a feature of eight bits can tell apart.
+MOST_CATEGORIES = 256
+
+
+class Categorical(NamedTuple):
+    """A column of names.
+
+    Attributes
+    ----------
+    codes : int32 array
+        For each row the number of its category; -1 where it is missing.
+    categories : tuple of str
+    """
+
+    codes: NDArray[np.int32]
+    categories: tuple[str, ...]
+
+
+Column = NDArray[np.float32] | Categorical
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """How one column of a table becomes features.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "one_hot", "ordered"}
+        A number as it is; a feature for each category, 1 where the row has it and else 0; or one feature, the place
+        of the row's category among `categories`, from 0.
+    categories : tuple of str
+        In the order of the features, or of the places; none for a number.
+    """
+
+    name: str
+    kind: Kind = "number"
+    categories: tuple[str, ...] = ()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The name of the column, with the category where a feature says whether a row has that one."""
+        if self.kind == "one_hot":
+            return tuple(f"{self.name}={category}" for category in self.categories)
+        return (f"{self.name}={self.categories[1]}" if len(self.categories) == 2 else self.name,)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.categories) if self.kind == "one_hot" else 1
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table become the features of a model.
+
+    A category that is missing, or that the encoding does not know, is 0 in all features of a one-hot column, and NaN
+    in an ordered one. A column of two categories is best ordered: one feature that is 0, 1 or missing.
+
+    Attributes
+    ----------
+    columns : tuple of EncodedColumn
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> colour = EncodedColumn("colour", "one_hot", ("blue", "green", "red"))
+    >>> encoding = Encoding((EncodedColumn("age"), colour))
+    >>> encoding.feature_names
+    ('age', 'colour=blue', 'colour=green', 'colour=red')
+    >>> seen = Nominal(np.array([1, 0, -1], np.int32), ("blue", "red"))
+    >>> encoding.apply({"colour": seen, "age": np.array([30, 40, 50], np.float32)})
+    array([[30.,  0.,  0.,  1.],
+           [40.,  1.,  0.,  0.],
+           [50.,  0.,  0.,  0.]], dtype=float32)
+    """
+
+    columns: tuple[EncodedColumn, ...]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for each feature: that of the column, or `column=category`."""
+        return tuple(name for column in self.columns for name in column.feature_names)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return sum(column.n_features for column in self.columns)
+
+    @property
+    def nominal(self) -> frozenset[str]:
+        """The names of the columns that hold categories."""
+        return frozenset(column.name for column in self.columns if column.kind != "number")
+
+    def apply(self, columns: Mapping[str, Column]) -> NDArray[np.float32]:
+        """Return the features (rows, features) of a table's columns, given by name; other columns do not matter."""
+        for column in self.columns:
+            if column.name not in columns:
+                raise ValueError(f"the table lacks the column {column.name!r}, which the model was trained on")
+        n_rows = len(_cells(columns[self.columns[0].name]))
+        features = np.zeros((n_rows, self.n_features), np.float32)
+        first = 0
+        for column in self.columns:
+            after = first + column.n_features
+            _fill(features[:, first:after], column, columns[column.name])
+            first = after
+        return features
+
+    def check(self) -> None:
+        """Raise ValueError unless this says for each of some columns how it is encoded."""
+        if not isinstance(self.columns, tuple) or not self.columns:
+            raise ValueError("an encoding must have columns")
+        for column in self.columns:
+            _check_column(column)
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"the encoding has more than one column {twice!r}")
+
+
+def encoding_to_json(encoding: Encoding) -> list[list[Any]]:
+    """Return the encoding as it stands in a file."""
+    return [[column.name, column.kind, list(column.categories)] for column in encoding.columns]
+
+
+def encoding_from_json(given: Any) -> Encoding:
+    """Return the encoding that stands in a file, or raise ValueError."""
+    if not isinstance(given, list) or not all(isinstance(column, list) and len(column) == 3 for column in given):
+        raise ValueError("an encoding must have a name, a kind and categories for each column")
+    if not all(isinstance(categories, list) for _, _, categories in given):
+        raise ValueError("the categories of an encoded column must be a list")
+    encoding = Encoding(tuple(EncodedColumn(name, kind, tuple(categories)) for name, kind, categories in given))
+    encoding.check()
+    return encoding
+
+
+def _check_column(column: Any) -> None:
+    if not isinstance(column, EncodedColumn) or not isinstance(column.name, str):
+        raise ValueError(f"an encoded column must have a name, not {column!r}")
+    if column.kind not in get_args(Kind):
+        raise ValueError(f"column {column.name!r} has kind {column.kind!r}; known are {', '.join(get_args(Kind))}")
+    categories = column.categories
+    if not isinstance(categories, tuple) or not all(isinstance(category, str) for category in categories):
+        raise ValueError(f"the categories of column {column.name!r} must be strings")
+    if len(set(categories)) < len(categories):
+        raise ValueError(f"column {column.name!r} has a category twice")
+    least, most = (0, 0) if column.kind == "number" else (1, MOST_CATEGORIES)
+    if not least <= len(categories) <= most:
+        raise ValueError(
+            f"column {column.name!r}, kind {column.kind}, has {len(categories)} categories, not {least} to {most}"
+        )
+
+
+def _fill(features: NDArray[np.float32], column: EncodedColumn, given: Column) -> None:
+    """Set the features of one column."""
+    if len(_cells(given)) != len(features):
+        raise ValueError(f"column {column.name!r} has {len(_cells(given))} rows; others have {len(features)}")
+    if column.kind == "number":
+        if isinstance(given, Categorical):
+            raise ValueError(f"column {column.name!r} holds text, and the model was trained on numbers there")
+        features[:, 0] = given
+        return
+    if not isinstance(given, Categorical):
+        raise ValueError(f"column {column.name!r} holds numbers, and the model was trained on categories there")
+    known = {category: place for place, category in enumerate(column.categories)}
+    # The last entry is for -1: missing.
+    place = np.array([*(known.get(category, -1) for category in given.categories), -1], np.int64)[given.codes]
+    if column.kind == "ordered":
+        features[:, 0] = np.where(place < 0, np.nan, place)
+        return
+    rows = np.flatnonzero(place >= 0)
+    features[rows, place[rows]] = 1.0
+
+
+def _cells(column: Column) -> NDArray[Any]:
+    return column.codes if isinstance(column, Categorical) else column

@@ -1,0 +1,103 @@
+"""Tables as text: cells apart by a comma, semicolon, tabulator, bar, or blanks."""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from billhook.tables._collect import Labels, Raw, Rows, Wanted, blocks_of, collect, is_missing, is_number
+from billhook.tables._text import opened, sample_of
+
+BLANKS = " "
+# A cell may well hold a comma or blanks, seldom the others.
+DELIMITERS = ("\t", ";", "|", ",")
+SAMPLE_ROWS = 100
+
+
+class Delimited(NamedTuple):
+    """A table as text."""
+
+    path: Path
+    delimiter: str
+    names: tuple[str, ...]
+    has_names: bool
+    notes: tuple[str, ...]
+
+    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+        """Return the columns."""
+        wanted: list[Wanted] = [
+            "label" if name == label else "text" if name in nominal else "guess" for name in self.names
+        ]
+        columns = dict(zip(self.names, collect(self._blocks, wanted), strict=True))
+        labels = None if label is None else Labels(columns.pop(label), is_nominal=False)
+        return Raw(columns, labels)
+
+    def _blocks(self) -> Iterator[Rows]:
+        with opened(self.path) as file:
+            rows = _rows(file, self.delimiter, strict=True)
+            if self.has_names:
+                next(rows)
+            for block in blocks_of(rows):
+                if any(len(row) != len(self.names) for row in block):
+                    raise ValueError(_ragged(self))
+                yield block
+
+
+def delimited(path: Path) -> Delimited:
+    """Return the table in a text file: how its cells are apart and what the columns are called.
+
+    The first line holds the names, unless all its cells are numbers: then columns are called by their numbers, from
+    0. Numbers in a row, 0, 1, 2 and so on, are names all the same, as other programs write them.
+    """
+    sample = sample_of(path)
+    delimiter = _delimiter(sample)
+    first = [cell.strip() for cell in next(_rows(sample.splitlines(keepends=True), delimiter))]
+    has_names = not all(map(is_number, first)) or all(map(is_missing, first)) or _counts(first)
+    numbers = tuple(map(str, range(len(first))))
+    if not has_names:
+        note = f"The first line holds numbers, not names: the columns are called 0 to {len(first) - 1}."
+        return Delimited(path, delimiter, numbers, False, (note,) if len(first) > 1 else ())
+    names = tuple(name or f"unnamed: {number}" for name, number in zip(first, numbers, strict=True))
+    return Delimited(path, delimiter, names, True, ())
+
+
+def _rows(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Iterator[Sequence[str]]:
+    """Return the cells of each line that has any; where strict, a quote that is not closed is an error."""
+    lines = _lines(lines, delimiter)
+    return (row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict) if row)
+
+
+def _lines(lines: Iterable[str], delimiter: str) -> Iterable[str]:
+    return (line.strip().replace("\t", " ") + "\n" for line in lines) if delimiter == BLANKS else lines
+
+
+def _counts(cells: list[str]) -> bool:
+    return len(cells) > 2 and cells in ([str(k + start) for k in range(len(cells))] for start in (0, 1))
+
+
+def _delimiter(sample: str) -> str:
+    """Return what the cells of most lines are apart by: it makes as many cells of them as of the first."""
+    lines = sample.splitlines(keepends=True)
+    agreeing: dict[str, float] = {}
+    for delimiter in (*DELIMITERS, BLANKS):
+        try:
+            widths = [len(row) for row in _rows(lines, delimiter)][:SAMPLE_ROWS]
+        except csv.Error:
+            continue
+        if widths and widths[0] > 1:
+            agreeing[delimiter] = sum(width == widths[0] for width in widths) / len(widths)
+    if any(agreeing.get(delimiter, 0.0) >= 0.5 for delimiter in DELIMITERS):
+        agreeing.pop(BLANKS, None)
+    return max(agreeing, key=lambda delimiter: agreeing[delimiter], default=",")
+
+
+def _ragged(table: Delimited) -> str:
+    """Say which line has too few or too many cells."""
+    n_columns = len(table.names)
+    with opened(table.path) as file:
+        reader = csv.reader(_lines(file, table.delimiter), delimiter=table.delimiter, skipinitialspace=True)
+        number, n_cells = next((reader.line_num, len(row)) for row in reader if row and len(row) != n_columns)
+    return (
+        f"line {number} of {table.path} has {n_cells} cells; there are {n_columns} columns: put cells that hold the "
+        "delimiter in quotes"
+    )

@@ -1,0 +1,129 @@
+"""From the columns of a table to the features of a model."""
+
+from reprlib import repr as short
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook._checks import resolve_name
+from billhook.tables._collect import is_number
+from billhook.tables._columns import Categorical, Column, EncodedColumn, Encoding
+from billhook.tables._table import Table
+
+Ordering = Literal["one_hot", "ordered"]
+
+
+class HasFeatureNames(Protocol):
+    """A forest or a packed model: what it calls its features, and maybe an `encoding` of columns."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features, if they have any."""
+
+
+def encode(table: Table, nominal: Ordering = "one_hot") -> tuple[NDArray[np.float32], Encoding]:
+    """Return the features of a table that `read_table` read, and how they come from its columns.
+
+    Parameters
+    ----------
+    table : Table
+    nominal : {"one_hot", "ordered"}
+        What becomes of columns of names: a feature for each category; or one feature, the place of the category in
+        the order of its mean target. For two classes that is the share of the second class; for more, where the
+        shares of the classes lie on their first principal direction (Coppersmith et al. 1999). Columns of two
+        categories are one feature, 0 or 1, either way.
+    """
+    kind: Ordering = resolve_name(nominal, {"one_hot": "one_hot", "ordered": "ordered"}, "there is no encoding")
+    encoding = Encoding(
+        tuple(
+            EncodedColumn(name) if not isinstance(column, Categorical) else _encoded(name, column, table, kind)
+            for name, column in zip(table.names, table.columns, strict=True)
+        )
+    )
+    return encoding.apply(dict(zip(table.names, table.columns, strict=True))), encoding
+
+
+def features_of(table: Table, model: HasFeatureNames) -> NDArray[np.float32]:
+    """Return the features that a model takes: by its encoding, by name, or all numbers if it knows no names."""
+    columns = dict(zip(table.names, table.columns, strict=True))
+    encoding: Encoding | None = getattr(model, "encoding", None)
+    if encoding is not None:
+        nominal = encoding.nominal
+        for column in encoding.columns:
+            _check_there(column.name, table)
+            if column.name not in nominal:
+                _numbers(column.name, columns[column.name], table)
+        return encoding.apply(columns)
+    if all(isinstance(column, Categorical) for column in table.columns):
+        raise ValueError(f"{table.path} has no column of numbers")
+    if model.feature_names is None:
+        return np.stack([column for column in table.columns if isinstance(column, np.ndarray)], axis=1)
+    for name in model.feature_names:
+        _check_there(name, table)
+    return np.stack([_numbers(name, columns[name], table) for name in model.feature_names], axis=1)
+
+
+def _check_there(name: str, table: Table) -> None:
+    if name not in table.names:
+        why = f": it {table.left_out[name]}" if name in table.left_out else ""
+        raise ValueError(f"the table lacks the column {name!r}, which the forest was trained on{why}")
+
+
+def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
+    if not isinstance(column, Categorical):
+        return column
+    odd = np.array([*(not is_number(category) for category in column.categories), False])
+    row = int(np.argmax(odd[column.codes]))
+    cell = column.categories[column.codes[row]]
+    hint = "write decimals with a point" if "," in cell else "the model was trained on numbers there"
+    raise ValueError(
+        f"column {name!r} of {table.path} holds {short(cell)} in row {row + 1:,}, which is not a number; {hint}"
+    )
+
+
+def _encoded(name: str, column: Categorical, table: Table, kind: Ordering) -> EncodedColumn:
+    if kind == "ordered":
+        return EncodedColumn(name, "ordered", _in_order(column, table))
+    # Of two categories one feature tells all, and a third value of it that the category is missing.
+    return EncodedColumn(name, "ordered" if len(column.categories) == 2 else "one_hot", column.categories)
+
+
+def _in_order(column: Categorical, table: Table) -> tuple[str, ...]:
+    """Return the categories in the order of what is to be predicted, and of their names where that is the same."""
+    is_there = column.codes >= 0
+    codes, y = column.codes[is_there], table.y[is_there]
+    n_rows = np.bincount(codes, minlength=len(column.categories)).astype(np.float64)
+    if table.task == "regression":
+        means = np.bincount(codes, y, len(n_rows)) / n_rows
+    else:
+        means = _along_first_direction(_shares(codes, table.y, is_there, n_rows), n_rows)
+    # Rounded, so that sums in another order do not change the order of equal categories.
+    order = np.argsort(_rounded(means), kind="stable")
+    return tuple(column.categories[k] for k in order)
+
+
+def _shares(
+    codes: NDArray[np.int32], y: NDArray[Any], is_there: NDArray[np.bool_], n_rows: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of each class in each category (categories, classes)."""
+    classes, numbers = np.unique(y, return_inverse=True)
+    cells = codes.astype(np.int64) * classes.size + numbers[is_there]
+    counts = np.bincount(cells, minlength=n_rows.size * classes.size).reshape(n_rows.size, classes.size)
+    return counts / np.maximum(n_rows, 1)[:, None]
+
+
+def _along_first_direction(shares: NDArray[np.float64], n_rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    if shares.shape[1] == 2:
+        return shares[:, 1]
+    centred = shares - np.average(shares, axis=0, weights=n_rows)
+    direction = np.linalg.eigh((centred * n_rows[:, None]).T @ centred)[1][:, -1]
+    # Of its two signs, the one that makes the largest part positive.
+    largest = direction[np.argmax(_rounded(np.abs(direction)))]
+    along: NDArray[np.float64] = centred @ (direction if largest > 0.0 else -direction)
+    return along
+
+
+def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    step = max(float(np.abs(numbers).max()), np.finfo(np.float64).tiny) * 1e-12
+    return np.rint(numbers / step)

@@ -1,0 +1,103 @@
+"""Parquet files."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.tables._collect import MOST_TEXTS, Labels, Raw, Unread, nominal_of, unread_texts
+from billhook.tables._columns import Categorical, Column
+
+MAGIC = b"PAR1"
+
+
+class Parquet(NamedTuple):
+    """A table in a Parquet file."""
+
+    file: Any
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+        """Return the columns, read one after the other."""
+        columns = {
+            name: _column(self._cells(name), is_nominal=name in nominal) for name in self.names if name != label
+        }
+        return Raw(columns, None if label is None else _labels(self._cells(label), label))
+
+    def _cells(self, name: str) -> Any:
+        return self.file.read(columns=[name], use_threads=False)[name]
+
+
+def parquet(path: Path) -> Parquet:
+    """Return the table in a Parquet file."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise ImportError("to read Parquet files, pip install 'billhook[study]'") from None
+    try:
+        file = ParquetFile(path, page_checksum_verification=True)
+    except ArrowException as error:
+        raise ValueError(f"{path} is not a Parquet file: {error}") from None
+    return Parquet(file, tuple(file.schema_arrow.names))
+
+
+def _is_number(type_: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
+
+
+def _is_name(type_: Any) -> bool:
+    from pyarrow import types
+
+    is_text = types.is_string(type_) or types.is_large_string(type_)
+    return bool(is_text or types.is_boolean(type_) or types.is_dictionary(type_))
+
+
+def _labels(cells: Any, name: str) -> Labels:
+    if not _is_number(cells.type) and not _is_name(cells.type):
+        raise ValueError(
+            f"the label column {name!r} is of the type {cells.type}: only numbers and names are predicted"
+        )
+    labels = np.empty(len(cells), object)
+    labels[:] = cells.to_pylist()
+    return Labels(labels, not _is_number(cells.type))
+
+
+def _column(cells: Any, *, is_nominal: bool) -> Column | Unread:
+    from pyarrow import types
+
+    if types.is_null(cells.type):
+        return np.full(len(cells), np.nan, np.float32)
+    if _is_name(cells.type) or (is_nominal and _is_number(cells.type)):
+        return _nominal(cells)
+    if _is_number(cells.type):
+        return _numbers(cells)
+    return Unread(f"is of the type {cells.type}, which is not read")
+
+
+def _nominal(cells: Any) -> Categorical | Unread:
+    from pyarrow import types
+
+    # Each part of a file may number its names differently.
+    plain = cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
+    encoded = plain.dictionary_encode().combine_chunks()
+    texts = [_text(value) for value in encoded.dictionary.to_pylist()]
+    if len(texts) > MOST_TEXTS:
+        return unread_texts(texts)
+    return nominal_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
+
+
+def _text(value: Any) -> str:
+    """Return a value as a text file has it: whole numbers without a point."""
+    return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value).strip()
+
+
+def _numbers(cells: Any) -> NDArray[np.float32]:
+    from pyarrow import float64
+
+    with np.errstate(over="ignore"):
+        return np.asarray(cells.cast(float64(), safe=False).to_numpy(), np.float64).astype(np.float32)
