@@ -21,7 +21,7 @@ def rows_of(load, step=1):
     return TrainingRows(X, np.unique(y, return_inverse=True)[1], np.ones(len(y)), np.unique(y))
 
 
-def bench_of(load, step=1):
+def runner_of(load, step=1):
     rows = rows_of(load, step)
     return TrialRunner(rows, score_of(None, rows))
 
@@ -40,11 +40,11 @@ def bench_of(load, step=1):
     ids=str,
 )
 def test_a_model_takes_no_more_than_the_budget_and_little_less(load, budget, way):
-    bench = bench_of(load, 3 if load is load_digits else 1)
-    way = way if bench.n_values > 1 else replace(way, codebook=None, by_class=False)
-    trial = Trial(budget, bench.canonical(GrowthConfig("boosted", 8, 0.4, 6, 32)), way)
+    runner = runner_of(load, 3 if load is load_digits else 1)
+    way = way if runner.n_values > 1 else replace(way, codebook=None, by_class=False)
+    trial = Trial(budget, runner.canonical(GrowthConfig("boosted", 8, 0.4, 6, 32)), way)
     try:
-        packed = bench.build(trial, bench.split(0))
+        packed = runner.build(trial, runner.split(0))
     except TooSmallError:
         assert budget < 200
         return
@@ -55,15 +55,15 @@ def test_a_model_takes_no_more_than_the_budget_and_little_less(load, budget, way
 
 
 def test_of_a_random_forest_the_trees_that_do_best_together_come_first():
-    bench = bench_of(load_digits)
+    runner = runner_of(load_digits)
     trial = Trial(1500, GrowthConfig("random_forest", 32, 1.0, 5, 16), CompressionConfig(1.0, None, 4))
-    parted = bench.split(0)
-    grown, _, codes = bench.grown(trial.recipe, parted, 0)
+    parted = runner.split(0)
+    grown, _, codes = runner.grown(trial.growth, parted, 0)
     held = parted.held_out
     first, last = (grown.select(some) for some in (range(6), range(58, 64)))
-    scores = [np.mean(forest.predict(codes[held]) == bench.rows.y[held]) for forest in (first, last)]
+    scores = [np.mean(forest.predict(codes[held]) == runner.rows.y[held]) for forest in (first, last)]
     assert scores[0] > scores[1]
-    assert bench.judge(bench.build(trial, parted), parted) > 0.75
+    assert runner.judge(runner.build(trial, parted), parted) > 0.75
 
 
 def test_neighbours_differ_little_and_make_sense():
@@ -72,19 +72,19 @@ def test_neighbours_differ_little_and_make_sense():
     assert len(set(near)) == len(near) > 10
     assert all(is_sensible(other) for other in near)
     for other in near:
-        assert (other.recipe != trial.recipe) != (other.shrinking != trial.shrinking)
+        assert (other.growth != trial.growth) != (other.compression != trial.compression)
         assert other.budget == trial.budget
     assert not any(
-        other.shrinking.l2 is None for other in neighbours(replace(trial, shrinking=CompressionConfig(2.0, 0.3)))
+        other.compression.l2 is None for other in neighbours(replace(trial, compression=CompressionConfig(2.0, 0.3)))
     )
 
 
-def search_of(bench, budgets, **options):
-    return Search(bench, budgets, ThreadExecutor(1), Clock(None), **options)
+def search_of(runner, budgets, **options):
+    return Search(runner, budgets, ThreadExecutor(1), Clock(None), **options)
 
 
 def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
-    search = search_of(bench_of(load_digits, 2), (300, 800, 2000), n_trials=12)
+    search = search_of(runner_of(load_digits, 2), (300, 800, 2000), n_trials=12)
     search.run()
     best = [search.best(budget) for budget in (300, 800, 2000)]
     assert all(one.nbytes <= budget for one, budget in zip(best, (300, 800, 2000), strict=True))
@@ -94,16 +94,16 @@ def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
 
 
 def test_rows_that_judge_are_not_learned_from():
-    bench = bench_of(load_iris)
+    runner = runner_of(load_iris)
     seen = []
-    build = bench.build
+    build = runner.build
 
     def spy(trial, parted, **options):
         seen.append(parted)
         return build(trial, parted, **options)
 
-    bench.build = spy
-    search = search_of(bench, (300,), n_trials=2)
+    runner.build = spy
+    search = search_of(runner, (300,), n_trials=2)
     search.run()
     assert {parted.number for parted in seen} >= {0, 1, 2, 100, 101, 102, 103, 104}
     for parted in seen:
@@ -115,10 +115,10 @@ def test_rows_that_judge_are_not_learned_from():
 
 
 def test_the_clock_ends_the_search_and_there_is_a_model_soon():
-    bench = bench_of(load_digits)
+    runner = runner_of(load_digits)
     first = []
     search = Search(
-        bench,
+        runner,
         (512, 1024),
         ThreadExecutor(1),
         Clock(8.0),
@@ -132,7 +132,7 @@ def test_the_clock_ends_the_search_and_there_is_a_model_soon():
 
 
 def test_an_interruption_keeps_the_best_so_far():
-    bench = bench_of(load_iris)
+    runner = runner_of(load_iris)
 
     def interrupt(search):
         if search.n_done >= 3 and search.candidates():
@@ -143,11 +143,11 @@ def test_an_interruption_keeps_the_best_so_far():
             interrupt(search)
 
     with pytest.raises(KeyboardInterrupt):
-        fit(bench.rows, 500, trials=50, progress=once)
-    found = fit(bench.rows, 500, trials=50, keeps_best=True, progress=once)
+        fit(runner.rows, 500, trials=50, progress=once)
+    found = fit(runner.rows, 500, trials=50, keeps_best=True, progress=once)
     assert found.is_stopped
     assert found.packed.nbytes <= 500
-    assert np.mean(found.packed.predict(bench.rows.X) == bench.rows.labels) > 0.9
+    assert np.mean(found.packed.predict(runner.rows.X) == runner.rows.labels) > 0.9
     assert any("interrupted" in note for note in found.report.notes)
 
 
@@ -193,18 +193,18 @@ def test_an_interruption_before_there_is_a_model_is_one():
     def interrupt(_search):
         raise KeyboardInterrupt
 
-    search = search_of(bench_of(load_iris), (300,), n_trials=5, progress=interrupt)
+    search = search_of(runner_of(load_iris), (300,), n_trials=5, progress=interrupt)
     search.workers = type("Nobody", (), {"map": staticmethod(lambda *_: interrupt(None))})()
     with pytest.raises(KeyboardInterrupt):
         search.run()
 
 
 def test_an_error_in_a_trial_is_raised_and_ends_all_threads():
-    bench = bench_of(load_iris)
-    bench.build = lambda *_, **__: 1 / 0
+    runner = runner_of(load_iris)
+    runner.build = lambda *_, **__: 1 / 0
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError):
-        search_of(bench, (300,), n_trials=5).run()
+        search_of(runner, (300,), n_trials=5).run()
     assert threading.active_count() <= before
 
 
@@ -214,8 +214,8 @@ def test_many_rows_are_tried_with_fewer(monkeypatch):
     rows = rows_of(load_digits)
     search = search_of(TrialRunner(rows, score_of(None, rows)), (600,), n_trials=2)
     search.run()
-    assert 400 <= search.bench.rows.n_rows < 420
-    assert 800 <= search.other.rows.n_rows < 820
+    assert 400 <= search.trying.rows.n_rows < 420
+    assert 800 <= search.comparing.rows.n_rows < 820
     assert search.outcomes
     found = fit(rows, 600, trials=2)
     assert any("tried on 4" in note and "seen all" in note for note in found.report.notes)
@@ -223,32 +223,32 @@ def test_many_rows_are_tried_with_fewer(monkeypatch):
 
 def test_a_job_grows_its_recipe_once():
     one, other = GrowthConfig("boosted", 8), GrowthConfig("boosted", 16)
-    trials = [Trial(budget, recipe, CompressionConfig()) for budget in (1, 2) for recipe in (one, other)]
+    trials = [Trial(budget, growth, CompressionConfig()) for budget in (1, 2) for growth in (one, other)]
     jobs = batches_of(trials, 5, is_quick=True)
-    assert [(job.recipe, [trial.budget for trial in job.trials]) for job in jobs] == [
+    assert [(batch.growth, [trial.budget for trial in job.trials]) for job in jobs] == [
         (one, [1]),
         (other, [1]),
         (one, [2]),
         (other, [2]),
     ]
-    bench = bench_of(load_iris)
+    runner = runner_of(load_iris)
     grown = []
-    kept = bench._kept
-    bench._kept = lambda where, most, key, make: kept(where, most, key, lambda: grown.append(key) or make())
+    kept = runner._kept
+    runner._kept = lambda where, most, key, make: kept(where, most, key, lambda: grown.append(key) or make())
     ways = (CompressionConfig(), CompressionConfig(1.0, 1.0), CompressionConfig(2.0, 1.0))
-    bench.run(batches_of([Trial(200, one, way) for way in ways], 0, is_quick=True)[0])
+    runner.run(batches_of([Trial(200, one, way) for way in ways], 0, is_quick=True)[0])
     assert len([key for key in grown if isinstance(key[0], GrowthConfig)]) == 1
 
 
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes])
 def test_what_goes_on_growing_is_what_was_grown_at_once(load):
-    recipe = GrowthConfig("boosted", 8, 0.3, 6, 32)
-    step, once = bench_of(load), bench_of(load)
+    growth = GrowthConfig("boosted", 8, 0.3, 6, 32)
+    step, once = runner_of(load), runner_of(load)
     parted = once.split(0)
     for n_leaves in (20, 50, 400):
-        stepwise = step.grown(recipe, parted, n_leaves)[0]
+        stepwise = step.grown(growth, parted, n_leaves)[0]
     assert stepwise.n_trees == 50
-    assert stepwise == once.grown(recipe, parted, 400)[0]
+    assert stepwise == once.grown(growth, parted, 400)[0]
 
 
 def test_a_budget_too_small_says_the_smallest():

@@ -2,29 +2,36 @@
 
 from billhook.budget._compress import TooSmallError
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
-from billhook.budget._encoding import OrderedFeatures, choose_encoding, has_categories_to_order, training_rows
-from billhook.budget._fit import FitResult, build, fit, search_budgets, settings_of
+from billhook.budget._encoding import choose_encoding, encode_table
+from billhook.budget._executors import Executor, ThreadExecutor
+from billhook.budget._fit import FitResult, build, fit, search_budgets
+from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
 from billhook.budget._limits import limit_for
 from billhook.budget._search import Candidate, Search
-from billhook.budget._splits import TrainingRows
+from billhook.budget._space import settings_of
+from billhook.budget._splits import TrainingRows, training_rows
 from billhook.budget._user_ensemble import UserEnsemble, n_values_of
-from billhook.budget.report._report import FitReport
+from billhook.budget.report import FitReport
 
 __all__ = [
     "Candidate",
     "DaskExecutor",
+    "Executor",
     "FitReport",
     "FitResult",
-    "OrderedFeatures",
     "Search",
+    "ThreadExecutor",
     "TooSmallError",
     "TrainingRows",
     "UserEnsemble",
     "build",
+    "checked_seed",
+    "checked_time_limit",
     "choose_encoding",
+    "encode_table",
     "fit",
     "fit_on_cluster",
-    "has_categories_to_order",
+    "fit_table",
     "limit_for",
     "n_values_of",
     "search_budgets",

@@ -1,8 +1,8 @@
-"""A grown ensemble made to fit."""
+"""From a grown ensemble to a packed model that fits the budget."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,12 @@ class CodedRows:
     loss: str
     is_quick: bool = False
 
-    def merge(self, forest: Forest, size: Callable[[Forest], int], aim: int, l2: float) -> Forest:
-        """Return the forest merged until it takes at most so many bytes."""
+    def merge(self, forest: Forest, size: Callable[[Forest], int], limit: int, l2: float) -> Forest:
+        """Return the forest merged until it takes at most `limit` bytes."""
         passes = QUICK if self.is_quick else None
         options: dict[str, Any] = {"loss": self.loss, "l2": l2, "sample_weight": self.weight, "passes": passes}
         try:
-            return merge(forest, self.codes, self.y, size=aim, accounting=size, **options)
+            return merge(forest, self.codes, self.y, size=limit, accounting=size, **options)
         except ValueError as error:  # not even a single leaf fits, as of many classes
             raise TooSmallError(str(error)) from None
 
@@ -48,34 +48,35 @@ class TooSmallError(ValueError):
     """A budget that not even one split fits."""
 
 
-def compress(
-    grown: Forest,
-    coding: Coding,
-    how: CompressionConfig,
-    budget: int,
-    rows: CodedRows,
-    told: Callable[[str, Any], None] | None = None,
-) -> Packed:
-    """Return the ensemble packed into at most `budget` bytes; `told` hears of every step."""
-    told = told or (lambda _name, _model: None)
+class Stages(NamedTuple):
+    """What compression made: the trees it started from, the forest that fits, and the packed model."""
+
+    grown: Forest
+    fitted: Forest
+    packed: Packed
+
+
+def compress(grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows) -> Stages:
+    """Return the stages on the way to a packed model of at most `budget` bytes.
+
+    How many bytes rounding and sharing leave is known only afterwards: a model that turns out too large, or much
+    smaller than it may be, is made anew with another limit.
+    """
 
     def size(forest: Forest) -> int:
-        return size_on_codes(forest, coding, missing_values=rows.missing_values, **how.packing)
+        return size_on_codes(forest, coding, missing_values=rows.missing_values, **compression.packing)
 
-    aim = budget
-    best: Packed | None = None
+    limit = budget
+    best: Stages | None = None
     for _ in range(TRIES):
-        steps: dict[str, Any] = {}
-        small = _fitting(grown, size, how, aim, rows, steps)
-        packed = _packed(small, coding, how, rows)
-        if packed.nbytes <= budget and (best is None or packed.nbytes > best.nbytes):
-            best = packed
-            for name, forest in {**steps, "made to fit": small, "packed": packed}.items():
-                told(name, forest)
+        first, fitted = _fitted(grown, size, compression, limit, rows)
+        packed = _packed(fitted, coding, compression, rows)
+        if packed.nbytes <= budget and (best is None or packed.nbytes > best.packed.nbytes):
+            best = Stages(first, fitted, packed)
         if packed.nbytes > budget:
-            aim = int(aim * min(budget / packed.nbytes, 0.995)) - 1
-        elif packed.nbytes < NEARLY_FULL * budget and size(grown) > aim and aim < 2 * budget:
-            aim = int(aim * min(budget / packed.nbytes, 1.5))
+            limit = int(limit * min(budget / packed.nbytes, 0.995)) - 1
+        elif packed.nbytes < NEARLY_FULL * budget and size(grown) > limit and limit < 2 * budget:
+            limit = int(limit * min(budget / packed.nbytes, 1.5))
         else:
             break
     if best is None:
@@ -83,44 +84,38 @@ def compress(
     return best
 
 
-def _fitting(
-    grown: Forest,
-    size: Callable[[Forest], int],
-    how: CompressionConfig,
-    aim: int,
-    rows: CodedRows,
-    steps: dict[str, Any],
-) -> Forest:
-    """Return the ensemble cut off or merged to a size."""
-    first = first_trees(grown, size, int(aim * how.over))
+def _fitted(
+    grown: Forest, size: Callable[[Forest], int], compression: CompressionConfig, limit: int, rows: CodedRows
+) -> tuple[Forest, Forest]:
+    """Return the trees to start from, and the forest cut off or merged until it takes at most `limit` bytes."""
+    first = first_trees(grown, size, int(limit * compression.overgrow))
     if first is None:
         first = grown.select([0])
-        while size(first) > aim and first.n_leaves > 2:
+        while size(first) > limit and first.n_leaves > 2:
             first = first.truncate(max_leaves=max(2, first.n_leaves // 2))
-        if size(first) > aim:
-            raise TooSmallError(f"no model of this kind takes at most {aim:,} bytes")
-    steps["grown"] = first
-    if how.l2 is None:
-        return first
-    if size(first) > aim:
-        return rows.merge(first, size, aim, how.l2)
-    return rows.refine(first, how.l2)
+        if size(first) > limit:
+            raise TooSmallError(f"no model of this kind takes at most {limit:,} bytes")
+    if compression.l2 is None:
+        return first, first
+    if size(first) > limit:
+        return first, rows.merge(first, size, limit, compression.l2)
+    return first, rows.refine(first, compression.l2)
 
 
-def _packed(small: Forest, coding: Coding, how: CompressionConfig, rows: CodedRows) -> Packed:
-    learned: dict[str, Any] = {}
-    if how.rounding != "alone":
-        learned = {"codes": rows.codes, "sample_weight": rows.weight}
-    if how.rounding == "labels":
-        learned |= {"y": rows.y, "loss": rows.loss}
-    options = {"missing_values": rows.missing_values, "is_quick": rows.is_quick, **how.packing}
-    return pack_on_codes(small, coding, **options, **learned)
+def _packed(fitted: Forest, coding: Coding, compression: CompressionConfig, rows: CodedRows) -> Packed:
+    rounded_with: dict[str, Any] = {}
+    if compression.rounding != "alone":
+        rounded_with = {"codes": rows.codes, "sample_weight": rows.weight}
+    if compression.rounding == "labels":
+        rounded_with |= {"y": rows.y, "loss": rows.loss}
+    options = {"missing_values": rows.missing_values, "is_quick": rows.is_quick, **compression.packing}
+    return pack_on_codes(fitted, coding, **options, **rounded_with)
 
 
-def first_trees(grown: Forest, size: Callable[[Forest], int], most: int) -> Forest | None:
-    """Return as many of the first trees as take at most so many bytes; None if not one does."""
+def first_trees(grown: Forest, size: Callable[[Forest], int], limit: int) -> Forest | None:
+    """Return as many of the first trees as take at most `limit` bytes; None if not one does."""
     low, high = 0, grown.n_trees
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(grown.select(range(middle))) <= most else (low, middle - 1)
+        low, high = (middle, high) if size(grown.select(range(middle))) <= limit else (low, middle - 1)
     return grown.select(range(low)) if low else None

@@ -1,86 +1,135 @@
-"""Whether names become a feature for each category, or one feature in an order: by rows held out."""
+"""From a table to rows to learn from: how categorical columns become features is chosen on held-out rows."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Vector
 from billhook.budget._compress import TooSmallError
 from billhook.budget._scoring import score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
-from billhook.budget._splits import TrainingRows, sampled, split
+from billhook.budget._splits import TrainingRows, sample_row_numbers, split_rows, training_rows
 from billhook.budget._trial_runner import TrialRunner
-from billhook.tables import Categorical, Table, encode
+from billhook.tables import Categorical, Encoding, Table, encode
 
 N_SPLITS = 3
 MOST_ROWS = 30_000
 # What can be learned with fewer bytes tells nothing, and with more the choice hardly matters.
 BUDGETS = (512, 4096)
-Way = Literal["one_hot", "ordered"]
-WAYS: tuple[Way, ...] = ("one_hot", "ordered")
+CategoricalEncoding = Literal["one_hot", "ordered"]
+ENCODINGS: tuple[CategoricalEncoding, ...] = ("one_hot", "ordered")
 
 
-def training_rows(table: Table, X: NDArray[np.float32]) -> TrainingRows:
-    """Return the rows of a table with these features."""
-    if table.task == "regression":
-        return TrainingRows(X, np.asarray(table.y, np.float64), np.ones(len(X)), None)
-    classes, number = np.unique(table.y, return_inverse=True)
-    return TrainingRows(X, number, np.ones(len(X)), classes)
+class EncodedTable(NamedTuple):
+    """The rows of a table to learn from, how its columns became features, and what to say about that."""
+
+    rows: TrainingRows
+    encoding: Encoding
+    notes: tuple[str, ...]
 
 
-def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -> Way:
-    """Return the encoding with which a model of this size does better on rows held out; of equals the shorter.
+def encode_table(
+    table: Table,
+    budget: int,
+    *,
+    categorical: CategoricalEncoding | None = None,
+    scoring: Any = None,
+    weight: Vector | None = None,
+    class_weight: Any = None,
+    seed: int = 0,
+) -> EncodedTable:
+    """Return a table as rows to learn from.
 
-    Orders are learned without the rows that judge them. `scoring` says what is better, as for `find`.
+    Parameters
+    ----------
+    table : Table
+    budget : int
+        Bytes that the model may take.
+    categorical : {"one_hot", "ordered"}, optional
+        What categorical columns become; by default what does better on held-out rows.
+    scoring : optional
+        What is better, as for `fit`.
+    weight : array, optional
+        Of the rows.
+    class_weight : dict or "balanced", optional
+    seed : int
+    """
+    if weight is not None and (weight == 0.0).any():
+        table, weight = table.take(np.flatnonzero(weight)), weight[weight != 0.0]
+    X, encoding = encode(table, categorical or choose_encoding(table, budget, seed, scoring))
+    rows = training_rows(
+        X,
+        table.y,
+        is_classification=table.task != "regression",
+        weight=weight,
+        class_weight=class_weight,
+        feature_names=encoding.feature_names,
+    )
+    is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
+    return EncodedTable(
+        replace(rows, recode=OrderedFeatures(table) if is_ordered else None), encoding, _notes_on(encoding)
+    )
+
+
+def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -> CategoricalEncoding:
+    """Return the encoding with which a model of this size does better on held-out rows; of equals the shorter.
+
+    Orders are learned without the rows that judge them. `scoring` says what is better, as for `fit`.
     """
     if not has_categories_to_order(table):
         return "ordered"
-    table = _some(table, MOST_ROWS, seed)
+    if len(table.y) > MOST_ROWS:
+        labels = None if table.task == "regression" else table.y
+        table = table.take(sample_row_numbers(labels, len(table.y), MOST_ROWS, seed))
     scores = {
-        way: np.mean([_score(table, way, number, budget, seed, scoring) for number in range(N_SPLITS)])
-        for way in WAYS
+        encoding: np.mean([_score(table, encoding, number, budget, seed, scoring) for number in range(N_SPLITS)])
+        for encoding in ENCODINGS
     }
     return "one_hot" if scores["one_hot"] > scores["ordered"] else "ordered"
 
 
 def has_categories_to_order(table: Table) -> bool:
-    """Whether a column of names has an order to learn."""
+    """Whether a categorical column has an order to learn."""
     return any(isinstance(column, Categorical) and len(column.categories) > 2 for column in table.columns)
-
-
-def _score(table: Table, way: Way, number: int, budget: int, seed: int, scoring: Any) -> float:
-    whole = training_rows(table, np.zeros((len(table.y), 1), np.float32))
-    parted = split(whole, number, seed)
-    _, encoding = encode(table.take(parted.train), way)
-    rows = training_rows(table, encoding.apply(dict(zip(table.names, table.columns, strict=True))))
-    bench = TrialRunner(rows, score_of(scoring, rows), seed)
-    trial = Trial(
-        int(np.clip(budget, *BUDGETS)), GrowthConfig("boosted", 16, 0.3, 6, 64), CompressionConfig(1.0, None, 4)
-    )
-    try:
-        return bench.judge(bench.build(trial, parted, is_quick=True), parted)
-    except TooSmallError:
-        return -np.inf
-
-
-def _some(table: Table, most: int, seed: int) -> Table:
-    if len(table.y) <= most:
-        return table
-    return table.take(sampled(None if table.task == "regression" else table.y, len(table.y), most, seed))
 
 
 @dataclass(frozen=True)
 class OrderedFeatures:
-    """Features of a table whose names are in an order learned from some rows: see `Recode`."""
+    """Features of a table whose categories are in an order learned from some rows: see `Recode`."""
 
     table: Table
 
     def __call__(self, train: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the features of all rows, in orders learned from those with these numbers."""
+        """Return the features of all rows, with orders learned from those with these numbers."""
         _, encoding = encode(self.table.take(train), "ordered")
         return encoding.apply(dict(zip(self.table.names, self.table.columns, strict=True)))
 
-    def take(self, some: NDArray[np.int64]) -> "OrderedFeatures":
-        """Return this for some of the rows."""
-        return OrderedFeatures(self.table.take(some))
+    def take(self, rows: NDArray[np.int64]) -> "OrderedFeatures":
+        """Return this for the rows with these numbers."""
+        return OrderedFeatures(self.table.take(rows))
+
+
+def _score(table: Table, encoding: CategoricalEncoding, number: int, budget: int, seed: int, scoring: Any) -> float:
+    is_classification = table.task != "regression"
+    whole = training_rows(np.zeros((len(table.y), 1), np.float32), table.y, is_classification=is_classification)
+    split = split_rows(whole, number, seed)
+    _, learned = encode(table.take(split.train), encoding)
+    X = learned.apply(dict(zip(table.names, table.columns, strict=True)))
+    rows = replace(whole, X=X)
+    runner = TrialRunner(rows, score_of(scoring, rows), seed)
+    growth = GrowthConfig("boosted", 16, 0.3, 6, 64)
+    trial = Trial(int(np.clip(budget, *BUDGETS)), growth, CompressionConfig(1.0, None, 4))
+    try:
+        return runner.judge(runner.build(trial, split, is_quick=True), split)
+    except TooSmallError:
+        return -np.inf
+
+
+def _notes_on(encoding: Encoding) -> tuple[str, ...]:
+    kinds = {column.kind for column in encoding.columns if len(column.categories or ()) > 2}
+    if not kinds:
+        return ()
+    encoded = "one-hot encoded" if "one_hot" in kinds else "one feature each, their categories in the order of y"
+    return (f"Categorical columns are {encoded}; functions in the C header put categories into a row.",)

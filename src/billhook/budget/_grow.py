@@ -26,30 +26,30 @@ class GrowingEnsemble:
     Boosting that goes on where it stopped gives the very trees that it would have given at once.
     """
 
-    def __init__(self, recipe: GrowthConfig, rows: TrainingRows, split: Split, seed: int) -> None:
-        self.recipe, self.rows, self.split, self.seed = recipe, rows, split, seed
+    def __init__(self, growth: GrowthConfig, rows: TrainingRows, split: Split, seed: int) -> None:
+        self.growth, self.rows, self.split, self.seed = growth, rows, split, seed
         self._lock = threading.Lock()
         self._booster: Any = None
         self._forest: Forest | None = None
         self._n_leaves = 0
 
-    def forest(self, n_leaves: int, cuts: BinnedFeatures) -> Forest:
+    def forest(self, n_leaves: int, binned: BinnedFeatures) -> Forest:
         """Return the ensemble with about so many leaves, or more; its thresholds are codes."""
         with self._lock:
-            if self._forest is None or (self.recipe.family == "boosted" and self._n_leaves < n_leaves):
-                self._forest = on_codes(self._grow(n_leaves, cuts.bins(self.split.train)), cuts, self.rows)
+            if self._forest is None or (self.growth.family == "boosted" and self._n_leaves < n_leaves):
+                self._forest = on_codes(self._grow(n_leaves, binned.bins(self.split.train)), binned, self.rows)
                 self._n_leaves = n_leaves
             return self._forest
 
     def _grow(self, n_leaves: int, bins: NDArray[Any]) -> Forest:
         rows, train = self.rows, self.split.train
         labelled = (bins, rows.y[train], rows.weight[train])
-        if self.recipe.family != "boosted":
-            return _averaged(self.recipe, rows, *labelled, self.seed)
-        n_trees = n_rounds(self.recipe, n_leaves)
+        if self.growth.family != "boosted":
+            return _averaged(self.growth, rows, *labelled, self.seed)
+        n_trees = n_rounds(self.growth, n_leaves)
         if not has_xgboost():
-            return _histogram_boosted(self.recipe, rows, *labelled, n_trees, self.seed)
-        self._booster, forest = _boosted(self.recipe, rows, *labelled, n_trees, self.seed, self._booster)
+            return _histogram_boosted(self.growth, rows, *labelled, n_trees, self.seed)
+        self._booster, forest = _boosted(self.growth, rows, *labelled, n_trees, self.seed, self._booster)
         return forest
 
 
@@ -60,24 +60,24 @@ def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[
     return (y - middle) / width, middle, width
 
 
-def n_rounds(recipe: GrowthConfig, n_leaves: int) -> int:
+def n_rounds(growth: GrowthConfig, n_leaves: int) -> int:
     """Return how many boosted trees have so many leaves."""
-    return max(1, -(-n_leaves // recipe.leaves))
+    return max(1, -(-n_leaves // growth.leaves))
 
 
-def on_codes(forest: Forest, cuts: BinnedFeatures, rows: TrainingRows) -> Forest:
+def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows) -> Forest:
     """Return a forest that was grown on bins with codes for thresholds."""
     threshold = np.zeros_like(forest.threshold)
-    for k, after in enumerate(cuts.after):
+    for k, after in enumerate(binned.after):
         at = forest.feature == k
         # Beyond the last cut, all go left but those whose value is missing.
-        places = np.append(after, cuts.coding.grids[k].n_codes - 1)
+        places = np.append(after, binned.coding.grids[k].n_codes - 1)
         threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), after.size).astype(np.int64)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 
 
 def _boosted(
-    recipe: GrowthConfig,
+    growth: GrowthConfig,
     rows: TrainingRows,
     bins: NDArray[Any],
     y: NDArray[Any],
@@ -93,22 +93,22 @@ def _boosted(
     if rows.classes is None:
         y, middle, width = standardised(y, weight)
     n_new = n_trees - (0 if begun is None else begun.num_boosted_rounds())
-    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=recipe.bins, nthread=1)
-    booster = xgboost.train(boosting_parameters(recipe, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
+    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=growth.bins, nthread=1)
+    booster = xgboost.train(boosting_parameters(growth, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
     forest = as_forest(booster)
     return booster, replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
 
-def boosting_parameters(recipe: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
+def boosting_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
     """Return what XGBoost is told."""
     parameters: dict[str, Any] = {
         "tree_method": "hist",
         "grow_policy": "lossguide",
         "max_depth": 0,
-        "max_leaves": recipe.leaves,
-        "max_bin": recipe.bins,
-        "eta": recipe.rate,
-        "min_child_weight": recipe.min_weight,
+        "max_leaves": growth.leaves,
+        "max_bin": growth.bins,
+        "eta": growth.learning_rate,
+        "min_child_weight": growth.min_weight,
         "seed": seed,
         "verbosity": 0,
     }
@@ -128,7 +128,7 @@ def has_xgboost() -> bool:
 
 
 def _histogram_boosted(
-    recipe: GrowthConfig,
+    growth: GrowthConfig,
     rows: TrainingRows,
     bins: NDArray[Any],
     y: NDArray[Any],
@@ -142,11 +142,11 @@ def _histogram_boosted(
         ensemble.HistGradientBoostingRegressor if rows.classes is None else ensemble.HistGradientBoostingClassifier
     )
     model = maker(
-        learning_rate=recipe.rate,
+        learning_rate=growth.learning_rate,
         max_iter=max(1, n_trees // max(1, rows.n_values)),
-        max_leaf_nodes=recipe.leaves,
-        max_bins=min(255, max(recipe.bins, 2)),
-        min_samples_leaf=max(1, int(recipe.min_weight)),
+        max_leaf_nodes=growth.leaves,
+        max_bins=min(255, max(growth.bins, 2)),
+        min_samples_leaf=max(1, int(growth.min_weight)),
         l2_regularization=1.0,
         early_stopping=False,
         random_state=seed,
@@ -155,7 +155,7 @@ def _histogram_boosted(
 
 
 def _averaged(
-    recipe: GrowthConfig,
+    growth: GrowthConfig,
     rows: TrainingRows,
     bins: NDArray[Any],
     y: NDArray[Any],
@@ -164,9 +164,9 @@ def _averaged(
 ) -> Forest:
     from sklearn import ensemble
 
-    kind = "ExtraTrees" if recipe.family == "extra_trees" else "RandomForest"
+    kind = "ExtraTrees" if growth.family == "extra_trees" else "RandomForest"
     maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
-    model = maker(N_TREES, max_leaf_nodes=recipe.leaves, min_samples_leaf=1, random_state=seed, n_jobs=1)
+    model = maker(N_TREES, max_leaf_nodes=growth.leaves, min_samples_leaf=1, random_state=seed, n_jobs=1)
     forest = as_forest(model.fit(bins, y, sample_weight=weight))
     return best_first(forest, bins.astype(np.float32), y, weight)
 

@@ -1,33 +1,36 @@
 """How many bytes a model may take."""
 
-from typing import Any
-
 from billhook._checks import as_bytes
 from billhook.codegen import DoesNotFitError, room_for_data, target_named
 
 
-def limit_for(budget: Any, target: str | None, reserve: Any, prefix: str = "") -> int:
-    """Return how many bytes of data a model may have: at most a budget, and what a device has left beside a reserve.
+def limit_for(budget: int | str | None, target: str | None, reserve: int | str) -> int:
+    """Return how many bytes of data a model may have: at most the budget, and what the target's flash has left.
 
-    Either may be None, but not both. `prefix` is what the names of the parameters begin with where they are given.
+    Parameters
+    ----------
+    budget : int or str, optional
+        Bytes, as 4096 or "4KB".
+    target : str, optional
+        The name of a target; the budget or the target must be there, or both.
+    reserve : int or str
+        Bytes of the target's flash that are kept for other code.
     """
     if budget is None and target is None:
-        raise ValueError(
-            f"say how large the model may be: {prefix}budget, as 4KB, or {prefix}target, as arduino-uno, or both"
-        )
+        raise ValueError("say how large the model may be: budget='4KB', or target='arduino-uno', or both")
     if reserve and target is None:
-        raise ValueError(f"{prefix}reserve keeps room in the flash of a {prefix}target: give one")
-    rooms = [] if budget is None else [as_bytes(budget, f"{prefix}budget")]
+        raise ValueError("reserve keeps bytes of a target's flash: say which, as target='arduino-uno'")
+    limits = [] if budget is None else [as_bytes(budget, "budget")]
     if target is not None:
-        board = target_named(target)
-        reserved = as_bytes(reserve, f"{prefix}reserve") if reserve else 0
-        room = room_for_data(board, reserved)
-        if room is not None and room < 1:
+        chosen = target_named(target)
+        reserved = as_bytes(reserve, "reserve") if reserve else 0
+        left = room_for_data(chosen, reserved)
+        if left is not None and left < 1:
             raise DoesNotFitError(
-                f"{board.name} has {board.flash:,} bytes of flash; with {reserved:,} reserved and the program that "
+                f"{chosen.name} has {chosen.flash:,} bytes of flash; with {reserved:,} reserved and the code that "
                 "reads the model, nothing is left for its data"
             )
-        rooms += [] if room is None else [room]
-    if not rooms:
-        raise ValueError(f"{target} has no limits that are known: give {prefix}budget too")
-    return min(rooms)
+        limits += [] if left is None else [left]
+    if not limits:
+        raise ValueError(f"target {target} has no known flash size: give a budget too, as budget='4KB'")
+    return min(limits)

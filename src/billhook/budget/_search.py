@@ -1,67 +1,32 @@
-"""The search: many trials on one part of the rows, the best of them on several others, the winner on all."""
+"""The search: many trials on one split of the rows, the best of them on several others, the winner on all rows."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Protocol
 
 import numpy as np
 
-from billhook.budget._space import Trial, is_sensible, neighbours
-from billhook.budget._starts import first_compression_configs, first_growth_configs
-from billhook.budget._trial_runner import ALL, Outcome, TrialBatch, TrialRunner, batches_of
+from billhook.budget._executors import Executor
+from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
+from billhook.budget._trial_runner import ALL, TrialBatch, TrialOutcome, TrialRunner, batches_of
 from billhook.packing import Packed
 
-# Rows held out in all that trials are compared by, if so many splits are not too many.
+# Held-out rows in all that trials are compared by, if that does not take too many splits.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 ENOUGH_TRIALS = 50
+# The number of the first split that finalists are compared on; those of trials are below it.
 FIRST_FINAL = 100
-# Rows that are tried with, and compared with; the last model learns from all.
+# Rows that trials and finalists learn from; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
-# How many trials are left after each of the last splits.
+# How many trials are left after each split of the finals.
 FINALISTS = (8, 5, 3, 3, 2)
-# Of the time: when to stop trying, and when to stop comparing. The rest is for the last model.
+# The shares of the time at which trying and comparing stop. The rest is for the last model.
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
 WARM_UP_ROWS, WARM_UP_LEAVES, WARM_UP_BUDGET = 300, 4, 400
 MANY_CLASSES = 50
 FAMILIES = ("boosted", "random_forest", "extra_trees")
-
-
-class Executor(Protocol):
-    """Where jobs are run: this machine, or a cluster."""
-
-    def map(self, bench: TrialRunner, jobs: Iterable[TrialBatch]) -> Iterator[list[Outcome]]:
-        """Yield what comes of each job, as they end."""
-
-
-@dataclass
-class ThreadExecutor:
-    """Workers that are threads of this process."""
-
-    n_threads: int
-
-    def map(self, bench: TrialRunner, jobs: Iterable[TrialBatch]) -> Iterator[list[Outcome]]:
-        """Yield what comes of each job, as they end; a job that has begun is not stopped."""
-        waiting = iter(jobs)
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            running: set[Future[list[Outcome]]] = set()
-            try:
-                while True:
-                    for job in waiting:
-                        running.add(pool.submit(bench.run, job))
-                        if len(running) >= self.n_threads:
-                            break
-                    if not running:
-                        return
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield future.result()
-            finally:
-                for future in running:
-                    future.cancel()
 
 
 @dataclass
@@ -86,7 +51,7 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A way to a model, and how good its models were on rows they had not seen."""
+    """A trial, and how good its models were on rows they had not seen."""
 
     trial: Trial
     nbytes: int
@@ -109,19 +74,21 @@ class Search:
     whole : TrialRunner
         Of all rows.
     budgets : tuple of int
-    workers : Executor
+    executor : Executor
     clock : Clock
     n_trials : int, optional
         How many trials; then the clock does not count.
+    share_of_last : float
+        The share of the trials that the last budget gets.
     keeps_best : bool
         Whether an interruption ends the search and keeps the best so far.
     progress : function, optional
-        Called after each job with the search.
+        Called after each batch with the search.
     """
 
     whole: TrialRunner
     budgets: tuple[int, ...]
-    workers: Executor
+    executor: Executor
     clock: Clock
     n_trials: int | None = None
     share_of_last: float = 0.7
@@ -130,46 +97,46 @@ class Search:
     families: tuple[str, ...] = FAMILIES
 
     def __post_init__(self) -> None:
-        self.bench, self.other = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
-        held_out = max(1, self.bench.split(0).held_out.size)
+        self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
+        held_out = max(1, self.trying.split(0).held_out.size)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
-        self.outcomes: dict[Trial, dict[int, Outcome]] = {}
-        self.random = np.random.default_rng(self.bench.seed)
-        self.stage = "trying"
+        self.outcomes: dict[Trial, dict[int, TrialOutcome]] = {}
+        self.random = np.random.default_rng(self.trying.seed)
+        self.stage = "evaluating"
         self.n_done = 0
         self.final_splits: list[int] = []
-        self.is_stopped = False
+        self.is_interrupted = False
 
     # What is known
 
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
-        """Return what was tried and fits a budget, the best first; with `final`, what was compared on last splits.
+        """Return the trials whose models fit a budget, the best first; with `final`, those compared on final splits.
 
-        Of what was tried on some splits only, the score is what it may be expected to be on all.
+        Of a trial that ran on some splits only, the score is what may be expected on all.
         """
         splits = self._finals_of(budget) if final else list(range(self.n_splits))
         if not splits:
             return []
         easier = {number: 0.0 if final else self._easier(number) for number in splits}
-        found = []
+        candidates = []
         for trial, by_split in self.outcomes.items():
             known = [by_split[number] for number in splits if number in by_split]
-            packed = [one.packed for one in known if one.packed is not None]
+            packed = [outcome.packed for outcome in known if outcome.packed is not None]
             if not packed or len(packed) < len(known) or (final and len(known) < len(splits)):
                 continue
-            nbytes = max(one.nbytes for one in packed)
+            nbytes = max(model.nbytes for model in packed)
             if budget is None or nbytes <= budget:
-                scores = tuple(one.score - easier[one.split] for one in known)
-                found.append(Candidate(trial, nbytes, scores, packed[-1], final))
+                scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
+                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final))
         # Of equals, the one that did better when it was tried; then the smaller.
-        return sorted(found, key=lambda one: (-one.score, -self._tried_score(one.trial), one.nbytes, repr(one.trial)))
+        return sorted(candidates, key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, repr(c.trial)))
 
     def _tried_score(self, trial: Trial) -> float:
-        tried = [one.score for number, one in self.outcomes[trial].items() if number < FIRST_FINAL]
+        tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
         return float(np.mean(tried)) if tried else -np.inf
 
     def _finals_of(self, budget: int | None) -> list[int]:
-        """Return the last splits that models for a budget, or for the last, were compared on: some or all."""
+        """Return the final splits that models for a budget, or for the last, were compared on: some or all."""
         budget = self.budgets[-1] if budget is None else budget
         known = {number for trial, by_split in self.outcomes.items() if trial.budget == budget for number in by_split}
         return [number for number in self.final_splits if number in known]
@@ -177,24 +144,25 @@ class Search:
     def _easier(self, number: int) -> float:
         """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""
         both = [by_split for by_split in self.outcomes.values() if 0 in by_split and number in by_split]
-        gaps = [one[number].score - one[0].score for one in both if np.isfinite(one[number].score - one[0].score)]
-        return float(np.mean(gaps)) if gaps else 0.0
+        gaps = [by_split[number].score - by_split[0].score for by_split in both]
+        finite = [gap for gap in gaps if np.isfinite(gap)]
+        return float(np.mean(finite)) if finite else 0.0
 
     def best(self, budget: int) -> Candidate | None:
-        """Return the best of those that were compared last, or else of all."""
-        found = self.candidates(budget, final=True) or self.candidates(budget)
-        return found[0] if found else None
+        """Return the best of the finalists, or else of all."""
+        candidates = self.candidates(budget, final=True) or self.candidates(budget)
+        return candidates[0] if candidates else None
 
     # What is done
 
     def run(self) -> None:
-        """Try, then compare the best on other rows; stop early at the end of the time, or if interrupted."""
+        """Try, then compare the best on other splits; stop early at the end of the time, or if interrupted."""
         try:
             self._explore()
-            self.stage = "comparing"
+            self.stage = "comparing the best"
             self._compare()
         except KeyboardInterrupt:
-            self.is_stopped = True
+            self.is_interrupted = True
             if not self.keeps_best or not self.candidates():
                 raise
         self.stage = "learning from all rows"
@@ -203,9 +171,9 @@ class Search:
         """Return the best model that fits a budget, learned from all rows."""
         best = self.best(budget)
         assert best is not None
-        if self.whole is not self.other:  # many rows take much memory
-            self.bench.forget()
-            self.other.forget()
+        if self.whole is not self.comparing:  # many rows take much memory
+            self.trying.clear_caches()
+            self.comparing.clear_caches()
         return self.whole.build(best.trial, self.whole.split(ALL))
 
     def _explore(self) -> None:
@@ -226,21 +194,22 @@ class Search:
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
             budget = self.budgets[-1] if last_counts else self.budgets[turn % (len(self.budgets) - 1)]
             turn += not last_counts
-            batch = self._next(budget)
-            if not batch:
+            trials = self._next(budget)
+            if not trials:
                 return
-            self._try(batch, is_stopping=True)
+            self._try(trials, is_stopping=True)
 
     def _warm_up(self, starts: list[Trial]) -> None:
         """Have kernels compiled, as they are when they first run: else the first trials would seem slow."""
         rows = self.whole.rows
         n_classes = 0 if rows.classes is None else rows.classes.size
-        if self.whole.given is None and n_classes <= MANY_CLASSES:
+        if self.whole.user_ensemble is None and n_classes <= MANY_CLASSES:
             few = self.whole.sample(max(WARM_UP_ROWS, 5 * n_classes))
-            first = starts[0].recipe
-            ways = dict.fromkeys(trial.shrinking for trial in starts if trial.recipe == first)
-            recipe = self.bench.canonical(replace(first, leaves=WARM_UP_LEAVES))
-            few.run(TrialBatch(recipe, 0, True, tuple(Trial(WARM_UP_BUDGET, recipe, way) for way in ways)))
+            first = starts[0].growth
+            compressions = dict.fromkeys(trial.compression for trial in starts if trial.growth == first)
+            growth = self.trying.canonical(replace(first, leaves=WARM_UP_LEAVES))
+            trials = tuple(Trial(WARM_UP_BUDGET, growth, compression) for compression in compressions)
+            few.run(TrialBatch(growth, 0, True, trials))
 
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
@@ -256,17 +225,21 @@ class Search:
         if self.clock.limit is None or best is None:
             return self.clock.is_past(share)
         quick, slow = (
-            [one.seconds for number, one in self.outcomes[best.trial].items() if (number >= FIRST_FINAL) == is_slow]
+            [
+                outcome.seconds
+                for number, outcome in self.outcomes[best.trial].items()
+                if (number >= FIRST_FINAL) == is_slow
+            ]
             for is_slow in (False, True)
         )
-        times = self.whole.rows.n_rows / (self.other if slow else self.bench).rows.n_rows
+        times = self.whole.rows.n_rows / (self.comparing if slow else self.trying).rows.n_rows
         # A trial that is not quick takes about twice as long where leaves are merged or shared.
-        how = best.trial.shrinking
-        left = 1.2 * times * (max(slow) if slow else (2.0 if how.l2 is not None else 1.0) * max(quick))
+        factor = 2.0 if best.trial.compression.l2 is not None else 1.0
+        left = 1.2 * times * (max(slow) if slow else factor * max(quick))
         return self.clock.is_past(share) or self.clock.seconds + left > self.clock.limit
 
     def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:
-        """Try on all splits, what does badly on the first not on the others."""
+        """Run trials on all splits, but those that do badly on the first not on the others."""
         if self.n_trials is not None:
             trials = trials[: max(0, self.n_trials - self.n_done)]
         for number in range(self.n_splits):
@@ -275,11 +248,12 @@ class Search:
             self._run(trials, number, is_quick=True, is_enough=self._is_time_up if is_stopping else lambda: False)
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
-        """Return the trials, of those tried on all splits so far, that may still come to be among the best."""
+        """Return the trials, of those that ran on all splits so far, that may still come to be among the best."""
         kept = []
         for budget in self.budgets:
-            known = {one.trial: one.score for one in self.candidates(budget)}
-            least = max(known.values(), default=0.0) - self._spread(max(known.values(), default=0.0))
+            known = {candidate.trial: candidate.score for candidate in self.candidates(budget)}
+            best = max(known.values(), default=0.0)
+            least = best - self._spread(best)
             kept += [
                 trial
                 for trial in trials
@@ -291,21 +265,21 @@ class Search:
 
     def _spread(self, score: float) -> float:
         """Return by how much scores may differ by chance between two good models."""
-        return float(np.sqrt(max(1.0 - score, 0.002) / self.bench.split(0).held_out.size))
+        return float(np.sqrt(max(1.0 - score, 0.002) / self.trying.split(0).held_out.size))
 
     def _run(self, trials: list[Trial], number: int, *, is_quick: bool, is_enough: Callable[[], bool]) -> None:
         new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
         for trial in new:  # in this order, whichever is done first
             self.outcomes.setdefault(trial, {})
-        jobs = batches_of(new, number, is_quick=is_quick)
+        batches = batches_of(new, number, is_quick=is_quick)
 
         def until_enough() -> Iterator[TrialBatch]:
-            for job in jobs:
+            for batch in batches:
                 if is_enough():
                     return
-                yield job
+                yield batch
 
-        for outcomes in self.workers.map(self.bench if is_quick else self.other, until_enough()):
+        for outcomes in self.executor.map(self.trying if is_quick else self.comparing, until_enough()):
             for outcome in outcomes:
                 self.outcomes[outcome.trial][number] = outcome
                 self.n_done += number == 0
@@ -313,27 +287,26 @@ class Search:
 
     def _next(self, budget: int) -> list[Trial]:
         """Return trials that differ little from the best ones."""
-        best = self.candidates(budget)
         wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
-        found: list[Trial] = []
-        for candidate in best:
-            if len(found) >= LEAST_BATCH or not wanted:
+        trials: list[Trial] = []
+        for candidate in self.candidates(budget):
+            if len(trials) >= LEAST_BATCH or not wanted:
                 break
             here = replace(candidate.trial, budget=budget)
-            near = [trial for trial in self._canonical(neighbours(here)) if self._is_new(trial, found)]
-            if here not in self.outcomes and here not in found:
+            near = [trial for trial in self._canonical(neighbours(here)) if self._is_new(trial, trials)]
+            if here not in self.outcomes and here not in trials:
                 near.insert(0, here)
             order = self.random.permutation(len(near))[: wanted.pop(0)]
-            found += [near[k] for k in order]
-        return found
+            trials += [near[k] for k in order]
+        return trials
 
-    def _is_new(self, trial: Trial, found: list[Trial]) -> bool:
-        return trial not in self.outcomes and trial not in found
+    def _is_new(self, trial: Trial, trials: list[Trial]) -> bool:
+        return trial not in self.outcomes and trial not in trials
 
     def _canonical(self, trials: Iterable[Trial]) -> list[Trial]:
         """Return different trials that make sense, with the bits and bins that they come to."""
-        known = {replace(trial, recipe=self.bench.canonical(trial.recipe)): None for trial in trials}
-        return [trial for trial in known if is_sensible(trial)]
+        canonical = {replace(trial, growth=self.trying.canonical(trial.growth)): None for trial in trials}
+        return [trial for trial in canonical if is_sensible(trial)]
 
     def _compare(self) -> None:
         def is_enough() -> bool:
@@ -346,7 +319,8 @@ class Search:
             by_budget = []
             for budget in self._in_order():
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
-                by_budget.append([one.trial for one in self.candidates(budget, final=place > 0)[:n_kept]])
+                finalists = self.candidates(budget, final=place > 0)[:n_kept]
+                by_budget.append([candidate.trial for candidate in finalists])
             # The best for each budget, then the second, so that all have been compared when the time is up.
             ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
             left = list(dict.fromkeys(ranked))
@@ -364,14 +338,17 @@ class Search:
         return sorted(self.budgets, reverse=self._counts_last_most)
 
     def _starts(self) -> list[Trial]:
-        """Return what is tried first: for each budget the quickest, then recipe after recipe."""
-        recipes = first_growth_configs(self.bench, self.families)
-        ways = {budget: first_compression_configs(self.bench, budget) for budget in self.budgets}
-        # Of several numbers a leaf, the quickest way is hardly the best.
-        likely = {budget: some[1:3] if some[1].codebook else some[:2] for budget, some in ways.items()}
-        found = [Trial(budget, recipes[0], ways[budget][0]) for budget in self._in_order()]
-        for place, recipe in enumerate(recipes):
+        """Return what is tried first: for each budget the quickest, then growth after growth."""
+        rows = self.trying.rows
+        growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
+        compressions = {budget: first_compression_configs(self.trying.n_values, budget) for budget in self.budgets}
+        # Of several numbers a leaf, the quickest compression is hardly the best.
+        likely = {
+            budget: configs[1:3] if configs[1].codebook else configs[:2] for budget, configs in compressions.items()
+        }
+        starts = [Trial(budget, growths[0], compressions[budget][0]) for budget in self._in_order()]
+        for place, growth in enumerate(growths):
             for budget in self._in_order():
-                some = ways[budget] if place == 0 else likely[budget]
-                found += [Trial(budget, recipe, way) for way in some]
-        return found
+                configs = compressions[budget] if place == 0 else likely[budget]
+                starts += [Trial(budget, growth, compression) for compression in configs]
+        return starts

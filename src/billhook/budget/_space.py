@@ -1,11 +1,13 @@
-"""What a search chooses: how an ensemble is grown, and how it is made to fit."""
+"""The search space: how an ensemble is grown, how it is compressed, and the configurations that are tried first."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-Family = Literal["boosted", "random_forest", "extra_trees", "given"]
-Rounding = Literal["scores", "labels", "alone"]
-ROUNDINGS: tuple[Rounding, ...] = ("scores", "labels", "alone")
+import numpy as np
+
+EnsembleFamily = Literal["boosted", "random_forest", "extra_trees", "user"]
+LeafRounding = Literal["scores", "labels", "alone"]
+ROUNDINGS: tuple[LeafRounding, ...] = ("scores", "labels", "alone")
 
 
 @dataclass(frozen=True)
@@ -14,20 +16,20 @@ class GrowthConfig:
 
     Attributes
     ----------
-    family : {"boosted", "random_forest", "extra_trees", "given"}
+    family : {"boosted", "random_forest", "extra_trees", "user"}
     leaves : int
-        Of a tree, at most.
-    rate : float
+        The most leaves of a tree.
+    learning_rate : float
         Of boosting.
     bits, bins : int
-        Features become codes of so many bits, and trees may split each at so many places, less one.
+        Each feature becomes a code of so many bits, and trees may split it at `bins` - 1 places.
     min_weight : float
-        The least sum of second derivatives, or of rows, in a leaf.
+        The least sum of second derivatives, or of row weights, in a leaf.
     """
 
-    family: Family
+    family: EnsembleFamily
     leaves: int
-    rate: float = 1.0
+    learning_rate: float = 1.0
     bits: int = 8
     bins: int = 64
     min_weight: float = 1.0
@@ -35,32 +37,32 @@ class GrowthConfig:
 
 @dataclass(frozen=True)
 class CompressionConfig:
-    """How a grown ensemble is made to fit.
+    """How a grown ensemble is made to fit the budget.
 
     Attributes
     ----------
-    over : float
-        It is grown to so many times the budget, and sibling leaves are merged until it fits. With 1 it is cut off
-        where the budget ends: as many trees as fit.
+    overgrow : float
+        The ensemble is grown to so many times the budget, and sibling leaves are merged until it fits. With 1 it is
+        cut off where the budget ends: as many trees as fit.
     l2 : float or None
-        The pull on leaf values, in rows, when they are refined; None leaves them as they were grown.
+        The L2 penalty on leaf values, in rows, when they are refined; None leaves them as they were grown.
     leaf_bits : int
-        Of a number of a leaf.
+        Bits of one number of a leaf.
     codebook : int or None
-        How many different leaves there are.
+        The number of different leaves; None lets every leaf have a value of its own.
     by_class : bool
         Whether each class has a scale of its own.
     rounding : {"scores", "labels", "alone"}
-        Whether leaves are rounded so that later trees make up for what is lost of the scores, or of the fit to
-        labels, or each alone.
+        How leaf values are rounded: so that later trees make up for the error in the scores, or in the fit to the
+        labels, or each value by itself.
     """
 
-    over: float = 1.0
+    overgrow: float = 1.0
     l2: float | None = None
     leaf_bits: int = 4
     codebook: int | None = None
     by_class: bool = False
-    rounding: Rounding = "scores"
+    rounding: LeafRounding = "scores"
 
     @property
     def packing(self) -> dict[str, Any]:
@@ -71,14 +73,14 @@ class CompressionConfig:
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to a model of at most so many bytes."""
+    """A configuration to evaluate: how to get a model of at most `budget` bytes."""
 
     budget: int
-    recipe: GrowthConfig
-    shrinking: CompressionConfig
+    growth: GrowthConfig
+    compression: CompressionConfig
 
 
-# More than trees that were given have.
+# More leaves than any tree of a user's ensemble has.
 MOST_LEAVES = 1 << 20
 LEAVES = (4, MOST_LEAVES)
 GROWN_LEAVES = (4, 256)
@@ -90,40 +92,122 @@ CODEBOOKS = (8, 1024)
 L2_VALUES = (None, 0.3, 1.0, 3.0, 10.0, 30.0)
 OVERGROW_VALUES = (1.0, 1.5, 2.0, 3.0)
 MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+# Histograms of more bins, over all features, make growing slow: with one number a leaf, and with several.
+MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
+# The share of the budget that a codebook may take.
+CODEBOOK_SHARE = 0.2
+
+
+def first_growth_configs(n_features: int, n_values: int, families: tuple[str, ...]) -> list[GrowthConfig]:
+    """Return configurations far apart from each other, the most promising first.
+
+    `n_values` is how many numbers a leaf has.
+    """
+    if "user" in families:
+        shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
+        return [GrowthConfig("user", leaves, bits=bits) for leaves, bits in shapes]
+    # Growing takes as long as there are bins of all features, for every class; and where there are more than two, the
+    # finest of them gain nothing.
+    affordable = MOST_BINS if n_values == 1 else MOST_BINS_OF_VECTORS
+    most_bins = max(8, 1 << int(np.log2(max(1.0, affordable / (n_features * n_values)))))
+    first = ((32, 0.4, 7, 64), (128, 0.5, 12, 1024), (8, 0.1, 6, 32), (16, 0.4, 6, 32))
+    then = ((32, 0.3, 8, 256), (16, 0.15, 8, 128), (64, 0.3, 8, 128), (32, 0.1, 7, 64))
+    boosted = []
+    for leaves, learning_rate, bits, bins in (*first, *then):
+        fewer = min(bins, most_bins)
+        fewer_bits = bits - int(np.log2(bins // fewer))
+        boosted.append(GrowthConfig("boosted", leaves, learning_rate, fewer_bits, fewer))
+    forests: tuple[EnsembleFamily, ...] = ("random_forest", "extra_trees")
+    return boosted + [
+        GrowthConfig(family, 64, 1.0, 7, min(64, most_bins)) for family in forests if family in families
+    ]
+
+
+def first_compression_configs(n_values: int, budget: int) -> list[CompressionConfig]:
+    """Return configurations far apart from each other: the quickest first, the least likely to win last."""
+    if n_values == 1:
+        return [
+            CompressionConfig(leaf_bits=3),
+            CompressionConfig(2.0, 1.0, rounding="labels"),
+            CompressionConfig(1.0, 10.0, rounding="labels"),
+            CompressionConfig(2.0, 1.0, 3),
+        ]
+    most_entries = max(8.0, CODEBOOK_SHARE * budget / (n_values * 0.5))
+    entries = int(min(256, 2 ** np.floor(np.log2(most_entries))))
+    bits = 3 if n_values <= 10 else 2
+    shared = [CompressionConfig(overgrow, 1.0, 4, entries, True, "labels") for overgrow in (1.0, 2.0)]
+    plain, refined = CompressionConfig(1.0, None, bits + 1), CompressionConfig(2.0, 1.0, bits, rounding="labels")
+    return [plain, *shared, refined] if n_values > 3 else [plain, refined, *shared]
 
 
 def neighbours(trial: Trial) -> list[Trial]:
     """Return the trials that differ in one choice."""
-    recipe, how = trial.recipe, trial.shrinking
-    ends = LEAVES if recipe.family == "given" else GROWN_LEAVES
-    recipes = [replace(recipe, leaves=leaves) for leaves in _halved_and_doubled(recipe.leaves, ends)]
-    if recipe.family == "boosted":
-        recipes += [replace(recipe, rate=rate) for rate in _scaled(recipe.rate, 1.5, LEARNING_RATES)]
-    if recipe.family != "given":
-        recipes += [replace(recipe, bins=bins) for bins in _halved_and_doubled(recipe.bins, BINS)]
-        finer, coarser = (recipe.bits + 2, recipe.bins * 4), (recipe.bits - 2, recipe.bins // 4)
-        recipes += [
-            replace(recipe, bits=bits, bins=bins)
-            for bits, bins in (finer, coarser)
-            if _is_in(bits, CODE_BITS) and _is_in(bins, BINS)
-        ]
-        recipes += [replace(recipe, min_weight=weight) for weight in _beside(recipe.min_weight, MIN_WEIGHTS)]
-    recipes += [replace(recipe, bits=bits) for bits in (recipe.bits - 1, recipe.bits + 1) if _is_in(bits, CODE_BITS)]
-    ways = [replace(how, over=over) for over in _beside(how.over, OVERGROW_VALUES)]
-    ways += [replace(how, l2=l2) for l2 in _beside(how.l2, L2_VALUES)]
-    ways += [replace(how, leaf_bits=n) for n in (how.leaf_bits - 1, how.leaf_bits + 1) if _is_in(n, LEAF_BITS)]
-    ways += [replace(how, rounding=rounding) for rounding in ROUNDINGS if rounding != how.rounding]
-    if how.codebook is not None:
-        ways += [replace(how, codebook=n) for n in _halved_and_doubled(how.codebook, CODEBOOKS)]
-        ways.append(replace(how, by_class=not how.by_class))
-    found = [replace(trial, recipe=other) for other in recipes] + [replace(trial, shrinking=way) for way in ways]
-    return [other for other in found if is_sensible(other)]
+    growths = [replace(trial, growth=growth) for growth in _neighbouring_growths(trial.growth)]
+    compressions = [
+        replace(trial, compression=compression) for compression in _neighbouring_compressions(trial.compression)
+    ]
+    return [other for other in growths + compressions if is_sensible(other)]
 
 
 def is_sensible(trial: Trial) -> bool:
     """Whether the choices go together: merging refines, and a codebook needs labels."""
-    how = trial.shrinking
-    return not (how.over > 1.0 and how.l2 is None) and not (how.codebook is not None and how.rounding != "labels")
+    compression = trial.compression
+    merges_unrefined = compression.overgrow > 1.0 and compression.l2 is None
+    return not merges_unrefined and not (compression.codebook is not None and compression.rounding != "labels")
+
+
+def settings_of(trial: Trial) -> dict[str, Any]:
+    """Return the choices of a trial by their names, without those that do not matter to it."""
+    growth, compression = trial.growth, trial.compression
+    settings: dict[str, Any] = {"family": growth.family}
+    if growth.family != "user" or growth.leaves != MOST_LEAVES:
+        settings["leaves"] = growth.leaves
+    if growth.family == "boosted":
+        settings["learning_rate"] = growth.learning_rate
+    settings["bits"] = growth.bits
+    if growth.family != "user":
+        settings["bins"] = growth.bins
+    if growth.family == "boosted":
+        settings["min_weight"] = growth.min_weight
+    settings["overgrow"] = compression.overgrow
+    if compression.l2 is not None:
+        settings["l2"] = compression.l2
+    settings["leaf_bits"] = compression.leaf_bits
+    if compression.codebook is not None:
+        settings |= {"codebook": compression.codebook, "by_class": compression.by_class}
+    return settings | {"rounding": compression.rounding}
+
+
+def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
+    ends = LEAVES if growth.family == "user" else GROWN_LEAVES
+    near = [replace(growth, leaves=leaves) for leaves in _halved_and_doubled(growth.leaves, ends)]
+    if growth.family == "boosted":
+        near += [replace(growth, learning_rate=rate) for rate in _scaled(growth.learning_rate, 1.5, LEARNING_RATES)]
+    if growth.family != "user":
+        near += [replace(growth, bins=bins) for bins in _halved_and_doubled(growth.bins, BINS)]
+        finer, coarser = (growth.bits + 2, growth.bins * 4), (growth.bits - 2, growth.bins // 4)
+        near += [
+            replace(growth, bits=bits, bins=bins)
+            for bits, bins in (finer, coarser)
+            if _is_in(bits, CODE_BITS) and _is_in(bins, BINS)
+        ]
+        near += [replace(growth, min_weight=weight) for weight in _beside(growth.min_weight, MIN_WEIGHTS)]
+    near += [replace(growth, bits=bits) for bits in (growth.bits - 1, growth.bits + 1) if _is_in(bits, CODE_BITS)]
+    return near
+
+
+def _neighbouring_compressions(compression: CompressionConfig) -> list[CompressionConfig]:
+    near = [replace(compression, overgrow=times) for times in _beside(compression.overgrow, OVERGROW_VALUES)]
+    near += [replace(compression, l2=l2) for l2 in _beside(compression.l2, L2_VALUES)]
+    more_and_fewer_bits = (compression.leaf_bits - 1, compression.leaf_bits + 1)
+    near += [replace(compression, leaf_bits=bits) for bits in more_and_fewer_bits if _is_in(bits, LEAF_BITS)]
+    near += [replace(compression, rounding=name) for name in ROUNDINGS if name != compression.rounding]
+    if compression.codebook is not None:
+        near += [
+            replace(compression, codebook=entries) for entries in _halved_and_doubled(compression.codebook, CODEBOOKS)
+        ]
+        near.append(replace(compression, by_class=not compression.by_class))
+    return near
 
 
 def _is_in(number: float, ends: tuple[float, float]) -> bool:
@@ -138,6 +222,6 @@ def _scaled(number: float, factor: float, ends: tuple[float, float]) -> list[flo
     return [round(n, 3) for n in (number / factor, min(number * factor, ends[1])) if _is_in(n, ends) and n != number]
 
 
-def _beside(given: Any, steps: tuple[Any, ...]) -> list[Any]:
-    at = steps.index(given)
-    return [steps[k] for k in (at - 1, at + 1) if 0 <= k < len(steps)]
+def _beside(value: Any, values: tuple[Any, ...]) -> list[Any]:
+    at = values.index(value)
+    return [values[k] for k in (at - 1, at + 1) if 0 <= k < len(values)]

@@ -1,4 +1,4 @@
-"""The rows a search learns from, and how they are parted."""
+"""The rows a search learns from, and how they are split."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+from billhook._types import Vector
+
+RowNumbers = NDArray[np.int64]
 HELD_OUT = 0.15
 
 
@@ -15,8 +17,8 @@ HELD_OUT = 0.15
 class TrainingRows:
     """Rows, their class numbers or targets, and their weights.
 
-    `classes` are the labels of the class numbers; None for regression. `recode` makes the features anew where they
-    depend on labels: those of the rows that judge must not be in them.
+    `classes` are the labels of the class numbers; None for regression. `recode` learns features that depend on labels
+    again for every split, so that labels of held-out rows are never in them.
     """
 
     X: NDArray[np.float32]
@@ -47,13 +49,44 @@ class TrainingRows:
         return self.y if self.classes is None else self.classes[self.y]
 
 
+def training_rows(
+    X: NDArray[np.float32],
+    y: NDArray[Any],
+    *,
+    is_classification: bool,
+    weight: Vector | None = None,
+    class_weight: Any = None,
+    feature_names: tuple[str, ...] | None = None,
+) -> TrainingRows:
+    """Return rows to learn from, their labels as class numbers; rows of weight 0 are left out."""
+    weights = np.ones(len(y)) if weight is None else weight
+    if class_weight is not None:
+        from sklearn.utils import compute_sample_weight
+
+        weights = weights * compute_sample_weight(class_weight, y)
+    if not (weights >= 0.0).all():
+        raise ValueError("sample_weight holds a weight that is negative or not a number")
+    if not (weights > 0.0).all():  # they say nothing, and a class of such rows is none
+        if not (weights > 0.0).any():
+            raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
+        X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
+    if (weights != np.rint(weights)).any():  # whole ones count rows, as leaves do
+        weights = weights / weights.mean()
+    if not is_classification:
+        return TrainingRows(X, np.asarray(y, np.float64), weights, None, feature_names)
+    classes, numbers = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: there is nothing to tell apart")
+    return TrainingRows(X, numbers, weights, classes, feature_names)
+
+
 class Recode(Protocol):
     """Makes the features of all rows, as learned from some of them."""
 
-    def __call__(self, train: Numbers) -> NDArray[np.float32]:
+    def __call__(self, train: RowNumbers) -> NDArray[np.float32]:
         """Return the features of all rows, learned from those with these numbers."""
 
-    def take(self, some: Numbers) -> "Recode":
+    def take(self, some: RowNumbers) -> "Recode":
         """Return this for some of the rows."""
 
 
@@ -62,12 +95,12 @@ class Split:
     """The numbers of the rows to learn from and of those to judge by; the latter are none for the last model."""
 
     number: int
-    train: Numbers
-    held_out: Numbers
+    train: RowNumbers
+    held_out: RowNumbers
 
 
-def split(rows: TrainingRows, number: int, seed: int) -> Split:
-    """Return the rows parted for the `number`-th time: 15 % of each class are held out, and no class whole.
+def split_rows(rows: TrainingRows, number: int, seed: int) -> Split:
+    """Return the rows split the `number`-th time: 15 % of each class are held out, and no class whole.
 
     Numbers are parted by rank, so that both sides have about the same ones.
     """
@@ -94,16 +127,16 @@ def split(rows: TrainingRows, number: int, seed: int) -> Split:
     return Split(number, np.sort(ordered[~is_held]), np.sort(ordered[is_held]))
 
 
-def sample(rows: TrainingRows, most: int, seed: int) -> TrainingRows:
+def sample_rows(rows: TrainingRows, most: int, seed: int) -> TrainingRows:
     """Return some of the rows, at random, and one of every class at least; all if there are not more."""
     if rows.n_rows <= most:
         return rows
-    some = sampled(rows.y if rows.classes is not None else None, rows.n_rows, most, seed)
+    some = sample_row_numbers(rows.y if rows.classes is not None else None, rows.n_rows, most, seed)
     recode = None if rows.recode is None else rows.recode.take(some)
     return replace(rows, X=rows.X[some], y=rows.y[some], weight=rows.weight[some], recode=recode)
 
 
-def sampled(labels: NDArray[Any] | None, n_rows: int, most: int, seed: int) -> Numbers:
+def sample_row_numbers(labels: NDArray[Any] | None, n_rows: int, most: int, seed: int) -> RowNumbers:
     """Return the numbers of some rows, at random, and of one of every label at least."""
     some = np.random.default_rng([seed, most]).permutation(n_rows)[:most]
     if labels is not None:

@@ -1,4 +1,4 @@
-"""Where trials are made: the rows, cut into codes and parted, and the ensembles grown on them."""
+"""Runs trials: bins and splits the rows, grows ensembles on them, and keeps what several trials share."""
 
 import threading
 import time
@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._compress import CodedRows, TooSmallError, compress
+from billhook.budget._compress import CodedRows, Stages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, has_xgboost, n_rounds
 from billhook.budget._scoring import Score
 from billhook.budget._space import GrowthConfig, Trial
-from billhook.budget._splits import Split, TrainingRows, all_rows, sample, split
+from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, split_rows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.packing import BinnedFeatures, Coding, Packed, bin_features
 
+# The number of the split that holds out nothing.
 ALL = -1
-KEPT_CUTS, KEPT_FORESTS, KEPT_GIVEN = 6, 8, 2
+KEPT_BINNINGS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 8, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
@@ -31,8 +32,8 @@ MOST_LEAF_IDS = 150_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What came of a trial on one split of the rows; no packed model if nothing fits the budget."""
+class TrialOutcome:
+    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget."""
 
     trial: Trial
     split: int
@@ -42,9 +43,9 @@ class Outcome:
 
 
 class TrialBatch(NamedTuple):
-    """Trials with one recipe and budget on one split: what is grown once serves all of them."""
+    """Trials with the same growth and budget on one split: what is grown once serves all of them."""
 
-    recipe: GrowthConfig
+    growth: GrowthConfig
     split: int
     is_quick: bool
     trials: tuple[Trial, ...]
@@ -59,169 +60,172 @@ class TrialRunner:
     rows : TrainingRows
     score : function
     seed : int
-    given : UserEnsemble, optional
-        The caller's own ensemble, if that is to be shrunk.
+    user_ensemble : UserEnsemble, optional
+        The ensemble to compress, if the user brings one.
     """
 
     rows: TrainingRows
     score: Score
     seed: int = 0
-    given: UserEnsemble | None = None
+    user_ensemble: UserEnsemble | None = None
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._cuts: OrderedDict[Any, Any] = OrderedDict()
-        self._grown: OrderedDict[Any, Any] = OrderedDict()
+        self._binnings: OrderedDict[Any, Any] = OrderedDict()
+        self._forests: OrderedDict[Any, Any] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {"_lock", "_cuts", "_grown"}
-        return {name: value for name, value in self.__dict__.items() if name not in kept}
+        caches = {"_lock", "_binnings", "_forests"}
+        return {name: value for name, value in self.__dict__.items() if name not in caches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Free what was kept because it might be needed again."""
         with self._lock:
-            self._cuts.clear()
-            self._grown.clear()
+            self._binnings.clear()
+            self._forests.clear()
 
     def sample(self, most_rows: int) -> "TrialRunner":
-        """Return the bench of some of the rows, or this one."""
-        some = sample(self.rows, most_rows, self.seed)
-        return self if some is self.rows else replace(self, rows=some)
+        """Return a runner on a sample of the rows; this one if there are not more."""
+        sampled = sample_rows(self.rows, most_rows, self.seed)
+        return self if sampled is self.rows else replace(self, rows=sampled)
 
-    def run(self, job: TrialBatch) -> list[Outcome]:
-        """Return what comes of the trials of a job."""
-        found = []
-        parted = self.split(job.split)
-        most = max(job.trials, key=lambda trial: self.n_leaves(trial))
-        for trial in job.trials:
+    def run(self, batch: TrialBatch) -> list[TrialOutcome]:
+        """Return the outcomes of the trials of a batch."""
+        outcomes = []
+        split = self.split(batch.split)
+        n_leaves = max(self.n_leaves(trial) for trial in batch.trials)
+        for trial in batch.trials:
             start = time.perf_counter()
+            packed: Packed | None
             try:
-                packed = self.build(trial, parted, n_leaves=self.n_leaves(most), is_quick=job.is_quick)
+                packed = self.stages(trial, split, n_leaves=n_leaves, is_quick=batch.is_quick).packed
             except TooSmallError:
                 packed = None
-            score = -np.inf if packed is None else self.judge(packed, parted)
-            found.append(Outcome(trial, job.split, score, packed, time.perf_counter() - start))
-        return found
+            score = -np.inf if packed is None else self.judge(packed, split)
+            outcomes.append(TrialOutcome(trial, batch.split, score, packed, time.perf_counter() - start))
+        return outcomes
 
-    def build(
-        self,
-        trial: Trial,
-        parted: Split,
-        *,
-        n_leaves: int | None = None,
-        is_quick: bool = False,
-        told: Callable[[str, Any], None] | None = None,
-    ) -> Packed:
+    def build(self, trial: Trial, split: Split, *, is_quick: bool = False) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
-        own = self.n_leaves(trial)
-        forest, coding, codes = self.grown(trial.recipe, parted, own if n_leaves is None else n_leaves)
-        if trial.recipe.family == "boosted":  # not those that were grown for another trial
-            forest = forest.select(range(min(forest.n_trees, n_rounds(trial.recipe, own))))
+        return self.stages(trial, split, is_quick=is_quick).packed
+
+    def stages(self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False) -> Stages:
+        """Return the model of a trial and the forests on the way to it; `n_leaves` are grown if other trials need them."""
+        own_leaves = self.n_leaves(trial)
+        forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
+        if trial.growth.family == "boosted":  # not the trees that were grown for another trial
+            forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
         rows = self.rows
-        loss = "mse" if rows.classes is None else "cross_entropy"
-        some = parted.train
-        if forest.n_trees * some.size > MOST_LEAF_IDS:
-            some = some[:: -(-forest.n_trees * some.size // MOST_LEAF_IDS)]
-        labels, weight = rows.labels[some], rows.weight[some]
-        learned = CodedRows(
-            codes if some.size == rows.n_rows else codes[some], labels, weight, rows.has_missing, loss, is_quick
+        train = split.train
+        if forest.n_trees * train.size > MOST_LEAF_IDS:
+            train = train[:: -(-forest.n_trees * train.size // MOST_LEAF_IDS)]
+        coded = CodedRows(
+            codes if train.size == rows.n_rows else codes[train],
+            rows.labels[train],
+            rows.weight[train],
+            rows.has_missing,
+            "mse" if rows.classes is None else "cross_entropy",
+            is_quick,
         )
-        return compress(forest, coding, trial.shrinking, trial.budget, learned, told)
+        return compress(forest, coding, trial.compression, trial.budget, coded)
 
-    def judge(self, packed: Packed, parted: Split) -> float:
-        """Return how good a model is on the rows held out."""
-        held = parted.held_out
-        return self.score(packed, self.features(parted)[held], self.rows.labels[held], self.rows.weight[held])
+    def judge(self, packed: Packed, split: Split) -> float:
+        """Return the score of a model on the held-out rows."""
+        held_out = split.held_out
+        features = self.features(split)[held_out]
+        return self.score(packed, features, self.rows.labels[held_out], self.rows.weight[held_out])
 
-    def features(self, parted: Split) -> NDArray[np.float32]:
+    def features(self, split: Split) -> NDArray[np.float32]:
         """Return the features of all rows, as learned from the training rows of a split."""
         recode = self.rows.recode
-        if recode is None or parted.number == ALL:
+        if recode is None or split.number == ALL:
             return self.rows.X
-        made: NDArray[np.float32] = self._kept(self._cuts, KEPT_CUTS, parted.number, lambda: recode(parted.train))
-        return made
+        features: NDArray[np.float32] = self._cached(
+            self._binnings, KEPT_BINNINGS, split.number, lambda: recode(split.train)
+        )
+        return features
 
     def split(self, number: int) -> Split:
-        """Return the rows parted for the `number`-th time."""
-        return all_rows(self.rows) if number == ALL else split(self.rows, number, self.seed)
+        """Return the `number`-th split of the rows."""
+        return all_rows(self.rows) if number == ALL else split_rows(self.rows, number, self.seed)
 
-    def cuts(self, bits: int, bins: int, parted: Split | None = None) -> BinnedFeatures:
-        """Return the rows cut into codes; for a split, where features are learned."""
-        depends = parted is not None and self.rows.recode is not None and parted.number != ALL
-        X = self.features(parted) if depends and parted is not None else self.rows.X
-        key = (bits, bins, parted.number if depends and parted is not None else ALL)
-        made: BinnedFeatures = self._kept(self._cuts, KEPT_CUTS, key, lambda: bin_features(X, bits, bins, 500))
-        return made
+    def binned(self, bits: int, bins: int, split: Split | None = None) -> BinnedFeatures:
+        """Return the rows as codes; those of a split, where features are learned from its training rows."""
+        recoded = split if split is not None and self.rows.recode is not None and split.number != ALL else None
+        X = self.rows.X if recoded is None else self.features(recoded)
+        key = (bits, bins, ALL if recoded is None else recoded.number)
+        binned: BinnedFeatures = self._cached(
+            self._binnings, KEPT_BINNINGS, key, lambda: bin_features(X, bits, bins, 500)
+        )
+        return binned
 
-    def canonical(self, recipe: GrowthConfig) -> GrowthConfig:
-        """Return the recipe with the bits and bins that it comes to: whole numbers need no more than there are."""
-        if recipe.family == "given":
-            return recipe
-        cuts = self.cuts(recipe.bits, recipe.bins)
-        bins = max(after.size for after in cuts.after) + 1
+    def canonical(self, growth: GrowthConfig) -> GrowthConfig:
+        """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""
+        if growth.family == "user":
+            return growth
+        binned = self.binned(growth.bits, growth.bins)
+        bins = max(after.size for after in binned.after) + 1
         return replace(
-            recipe,
-            bins=min(recipe.bins, max(bins, 2)),
-            bits=max(grid.n_codes - 1 for grid in cuts.coding.grids).bit_length(),
+            growth,
+            bins=min(growth.bins, max(bins, 2)),
+            bits=max(grid.n_codes - 1 for grid in binned.coding.grids).bit_length(),
         )
 
-    def grown(self, recipe: GrowthConfig, parted: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
+    def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
         """Return an ensemble of about so many leaves, or more, on codes, and the codes."""
-        if self.given is not None:
-            given = self.given
-            what = (recipe, parted.number)
-            made: tuple[Forest, Coding, NDArray[np.float32]] = self._kept(
-                self._grown, KEPT_GIVEN, what, lambda: given.on_codes(recipe, self.rows, parted)
+        key = (growth, split.number)
+        if self.user_ensemble is not None:
+            ensemble = self.user_ensemble
+            on_codes: tuple[Forest, Coding, NDArray[np.float32]] = self._cached(
+                self._forests, KEPT_USER_FORESTS, key, lambda: ensemble.on_codes(growth, self.rows, split)
             )
-            return made
-        cuts = self.cuts(recipe.bits, recipe.bins, parted)
+            return on_codes
+        binned = self.binned(growth.bits, growth.bins, split)
         # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
-        key = (recipe, parted.number)
-        grown: GrowingEnsemble = self._kept(
-            self._grown, KEPT_FORESTS, key, lambda: GrowingEnsemble(recipe, self.rows, parted, self.seed)
+        growing: GrowingEnsemble = self._cached(
+            self._forests, KEPT_FORESTS, key, lambda: GrowingEnsemble(growth, self.rows, split, self.seed)
         )
-        return grown.forest(n_leaves, cuts), cuts.coding, cuts.codes
+        return growing.forest(n_leaves, binned), binned.coding, binned.codes
 
     @property
     def n_values(self) -> int:
-        """How many numbers a leaf has, of the trees that are grown or given."""
-        if self.given is not None:
-            return self.given.n_values
+        """How many numbers a leaf has, of the trees that are grown or that the user brought."""
+        if self.user_ensemble is not None:
+            return self.user_ensemble.n_values
         return self.rows.n_values if has_xgboost() else 1
 
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""
-        how, rows = trial.shrinking, self.rows
-        n_tests = TESTS_PER_BIN * trial.recipe.bins
-        test = min(np.log2(n_tests), trial.recipe.bits + np.log2(rows.X.shape[1]))
-        leaf = how.leaf_bits * self.n_values
-        if how.codebook is not None:
-            leaf = min(leaf, int(np.log2(how.codebook)))
-        bits = max(LEAST_SPLIT_BITS, 2.0 + test + leaf)
-        return (
-            min(int(8 * trial.budget * how.over / bits), (MOST_TREES - 1) * trial.recipe.leaves) + trial.recipe.leaves
-        )
+        growth, compression = trial.growth, trial.compression
+        n_tests = TESTS_PER_BIN * growth.bins
+        test_bits = min(np.log2(n_tests), growth.bits + np.log2(self.rows.X.shape[1]))
+        leaf_bits = compression.leaf_bits * self.n_values
+        if compression.codebook is not None:
+            leaf_bits = min(leaf_bits, int(np.log2(compression.codebook)))
+        bits = max(LEAST_SPLIT_BITS, 2.0 + test_bits + leaf_bits)
+        most = (MOST_TREES - 1) * growth.leaves
+        return min(int(8 * trial.budget * compression.overgrow / bits), most) + growth.leaves
 
-    def _kept(self, kept: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
+    def _cached(self, cache: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
         with self._lock:
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
-        made = make()
+            if key in cache:
+                cache.move_to_end(key)
+                return cache[key]
+        value = make()
         with self._lock:
-            made = kept.setdefault(key, made)
-            while len(kept) > most:
-                kept.popitem(last=False)
-        return made
+            value = cache.setdefault(key, value)
+            while len(cache) > most:
+                cache.popitem(last=False)
+        return value
 
 
-def batches_of(trials: Sequence[Trial], split_number: int, *, is_quick: bool) -> list[TrialBatch]:
-    """Return the jobs of trials on a split: one for each recipe and budget."""
+def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool) -> list[TrialBatch]:
+    """Return the batches of trials on a split: one for each growth and budget."""
     alike: dict[tuple[GrowthConfig, int], list[Trial]] = {}
     for trial in trials:
-        alike.setdefault((trial.recipe, trial.budget), []).append(trial)
-    return [TrialBatch(recipe, split_number, is_quick, tuple(some)) for (recipe, _), some in alike.items()]
+        alike.setdefault((trial.growth, trial.budget), []).append(trial)
+    return [TrialBatch(growth, split, is_quick, tuple(batch)) for (growth, _), batch in alike.items()]

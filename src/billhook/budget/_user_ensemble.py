@@ -1,4 +1,4 @@
-"""The caller's own ensembles: what is fitted or handed over is only pruned, cut back, merged, refined and packed."""
+"""The user's own ensembles, which are pruned, truncated, merged, refined and packed instead of being grown here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,25 +17,25 @@ Codes = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class UserEnsemble:
-    """Makes the caller's ensemble of those of some rows with some numbers: fits it, or returns what was fitted."""
+    """Fits the user's ensemble to the rows with some numbers, or returns the one that is fitted already."""
 
     make: Callable[[TrainingRows, NDArray[np.int64]], Forest]
     n_values: int
 
     @classmethod
     def fitted(cls, forest: Forest) -> "UserEnsemble":
-        """Return an ensemble that is there, whatever the rows."""
+        """Return an ensemble that is fitted already, whatever the rows."""
         return cls(lambda _rows, _train: forest, n_values_of(forest))
 
-    def on_codes(self, recipe: GrowthConfig, rows: TrainingRows, parted: Split) -> tuple[Forest, Coding, Codes]:
-        """Return the ensemble on codes of the recipe's bits, its trees with as many leaves, the best ones first."""
-        forest = self.make(rows, parted.train)
-        if forest.n_leaves > recipe.leaves:
-            forest = forest.truncate(max_leaves=recipe.leaves)
-        forest = best_first(forest, rows.X[parted.train], rows.labels[parted.train], rows.weight[parted.train])
+    def on_codes(self, growth: GrowthConfig, rows: TrainingRows, split: Split) -> tuple[Forest, Coding, Codes]:
+        """Return the ensemble with its thresholds as codes, and its trees truncated and the best ones first."""
+        forest = self.make(rows, split.train)
+        if forest.n_leaves > growth.leaves:
+            forest = forest.truncate(max_leaves=growth.leaves)
+        forest = best_first(forest, rows.X[split.train], rows.labels[split.train], rows.weight[split.train])
         if not rows.has_missing:
             forest = replace(forest, missing_left=np.zeros(forest.n_nodes, np.bool_))
-        coding = coding_of(forest, recipe.bits, rows.X[parted.train])
+        coding = coding_of(forest, growth.bits, rows.X[split.train])
         return with_all_codes(forest, coding, rows)
 
 

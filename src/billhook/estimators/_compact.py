@@ -7,19 +7,34 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, compute_sample_weight
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from billhook._checks import as_bytes, at_least_one
-from billhook.budget import TrainingRows, UserEnsemble, build, fit, limit_for, n_values_of, settings_of
+from billhook.budget import (
+    Search,
+    TrainingRows,
+    UserEnsemble,
+    build,
+    checked_time_limit,
+    encode_table,
+    fit,
+    limit_for,
+    n_values_of,
+    settings_of,
+    training_rows,
+)
 from billhook.codegen import target_named
 from billhook.estimators._forest_estimator import ForestEstimator
+from billhook.estimators._frames import FrameRows, frame_table, has_categories
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import Packed
+from billhook.tables import Encoding
 
 
 class FrontEntry(NamedTuple):
-    """A candidate that no other beats at no more bytes: its size, its score on rows held out, and its choices."""
+    """A candidate that no other beats at no more bytes: its size, its score on held-out rows, and its settings."""
 
     nbytes: int
     score: float
@@ -41,8 +56,8 @@ class _CompactForest(ForestEstimator):
         estimator: Any = None,
         scoring: Any = None,
         time_limit: float | None = 60.0,
-        trials: int | None = None,
-        workers: Any = None,
+        n_trials: int | None = None,
+        executor: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -52,8 +67,8 @@ class _CompactForest(ForestEstimator):
         self.estimator = estimator
         self.scoring = scoring
         self.time_limit = time_limit
-        self.trials = trials
-        self.workers = workers
+        self.n_trials = n_trials
+        self.executor = executor
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -63,32 +78,46 @@ class _CompactForest(ForestEstimator):
         y: Any,
         sample_weight: ArrayLike | None = None,
         *,
-        progress: Callable[[Any], None] | None = None,
+        progress: Callable[[Search], None] | None = None,
     ) -> Self:
-        """Search, and learn the best model from all rows; `progress` is called with the search after each trial."""
-        X, y, weight = self._checked(X, y, sample_weight)
-        rows = self._as_rows(X, y, weight)
+        """Search, and learn the best model from all rows.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, features)
+            Data frames may have categorical, string and boolean columns, and missing values, as they are.
+        y : array
+        sample_weight : array, optional
+            Weights that are whole numbers count as so many rows; of others only the ratio matters.
+        progress : function, optional
+            Called with the search after each batch of trials.
+        """
+        limit = limit_for(self.budget, self.target, self.reserve)
+        n_trials = None if self.n_trials is None else at_least_one(self.n_trials, "n_trials")
         seed = int(check_random_state(self.random_state).randint(2**31))
-        found = fit(
+        rows, encoding, notes = self._training_rows(X, y, sample_weight, limit, seed)
+        result = fit(
             rows,
-            limit_for(self.budget, self.target, self.reserve),
-            given=self._given(rows),
+            limit,
+            user_ensemble=self._user_ensemble(rows),
             scoring=self.scoring,
-            time_limit=self._time_limit(),
-            trials=None if self.trials is None else at_least_one(self.trials, "trials"),
+            time_limit=checked_time_limit(self.time_limit, n_trials),
+            n_trials=n_trials,
             seed=seed,
-            workers=self.workers,
+            executor=self.executor,
             n_jobs=effective_n_jobs(self.n_jobs),
             target=None if self.target is None else target_named(self.target),
             title=type(self).__name__,
-            progress=progress or (lambda _search: None),
+            notes=notes,
+            progress=progress,
         )
         self._seed = seed
         self.front_ = tuple(
-            FrontEntry(one.nbytes, one.score, settings_of(one.trial), one.trial) for one in found.front
+            FrontEntry(candidate.nbytes, candidate.score, settings_of(candidate.trial), candidate.trial)
+            for candidate in result.front
         )
-        self.report_ = found.report
-        self._set_model(found.packed)
+        self.report_ = result.report
+        self._set_model(result.packed, encoding)
         return self
 
     def refit(self, X: Any, y: Any, budget: int | str, sample_weight: ArrayLike | None = None) -> Self:
@@ -97,117 +126,122 @@ class _CompactForest(ForestEstimator):
         `packed_` and `forest_` are replaced; `report_` and `front_` are still those of the search. One search so
         serves every smaller budget.
         """
-        self._forest()
-        most = as_bytes(budget, "budget")
-        fitting = [entry for entry in self.front_ if entry.nbytes <= most]
+        check_is_fitted(self)
+        limit = as_bytes(budget, "budget")
+        fitting = [entry for entry in self.front_ if entry.nbytes <= limit]
         if not fitting:
             smallest = self.front_[0].nbytes
-            raise ValueError(f"the smallest model of the front takes {smallest:,} bytes, more than {most:,}")
-        X, y, weight = self._checked(X, y, sample_weight)
-        rows = self._as_rows(X, y, weight)
-        trial = replace(fitting[-1].trial, budget=min(most, fitting[-1].trial.budget))
-        self._set_model(build(rows, trial, given=self._given(rows), seed=self._seed))
+            raise ValueError(f"the smallest model of the front takes {smallest:,} bytes, more than {limit:,}")
+        rows, encoding, _ = self._training_rows(X, y, sample_weight, limit, self._seed)
+        trial = replace(fitting[-1].trial, budget=min(limit, fitting[-1].trial.budget))
+        packed = build(rows, trial, user_ensemble=self._user_ensemble(rows), seed=self._seed)
+        self._set_model(packed, encoding)
         return self
 
-    def _set_model(self, packed: Packed) -> None:
-        self.packed_ = packed
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, limit: int, seed: int
+    ) -> tuple[TrainingRows, Encoding | None, tuple[str, ...]]:
+        """Return the rows to learn from and, if columns are categorical, how they became features."""
+        is_classification = isinstance(self, ClassifierMixin)
+        if has_categories(X):
+            table, weight = frame_table(self, X, y, sample_weight, is_classification=is_classification)
+            encoded = encode_table(
+                table,
+                limit,
+                categorical=None if self.estimator is None else "one_hot",
+                scoring=self.scoring,
+                weight=weight,
+                class_weight=self.class_weight,
+                seed=seed,
+            )
+            return encoded.rows, encoded.encoding, (*table.notes, *encoded.notes)
+        X, y, weight = self._checked(X, y, sample_weight)
+        names = getattr(self, "feature_names_in_", None)
+        rows = training_rows(
+            X,
+            y,
+            is_classification=is_classification,
+            weight=weight,
+            class_weight=self.class_weight,
+            feature_names=None if names is None else tuple(names),
+        )
+        return rows, None, ()
+
+    def _set_model(self, packed: Packed, encoding: Encoding | None) -> None:
+        self.packed_ = packed if encoding is None else packed.with_encoding(encoding)
         self.forest_ = packed.to_forest()
         if isinstance(self, ClassifierMixin):
             self.classes_ = packed.classes
 
-    def _time_limit(self) -> float | None:
-        if self.time_limit is None and self.trials is None:
-            raise ValueError("say when to stop: time_limit in seconds, or trials")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit must be above 0 seconds, not {self.time_limit!r}")
-        return None if self.time_limit is None else float(self.time_limit)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the packed model's predictions."""
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions of the packed model."""
         return self._packed().predict(self._rows(X))
 
+    def _rows(self, X: Any) -> Any:
+        encoding = self._packed().encoding
+        return super()._rows(X) if encoding is None else FrameRows(self, encoding).features(X)
+
     def _packed(self) -> Packed:
-        self._forest()
+        check_is_fitted(self)
         packed: Packed = self.packed_
         return packed
 
-    def _as_rows(self, X: NDArray[np.float32], y: NDArray[Any], weight: NDArray[np.float64] | None) -> TrainingRows:
-        weights = np.ones(len(y)) if weight is None else weight
-        if self.class_weight is not None:
-            weights = weights * compute_sample_weight(self.class_weight, y)
-        if not (weights >= 0.0).all():
-            raise ValueError("sample_weight holds a weight that is negative or not a number")
-        if not (weights > 0.0).all():  # they say nothing, and a class of such rows is none
-            if not (weights > 0.0).any():
-                raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
-            X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
-        if (weights != np.rint(weights)).any():  # whole ones count rows, as leaves do
-            weights = weights / weights.mean()
-        names = getattr(self, "feature_names_in_", None)
-        named = None if names is None else tuple(names)
-        if isinstance(self, RegressorMixin):
-            return TrainingRows(X, np.asarray(y, np.float64), weights, None, named)
-        classes, number = np.unique(y, return_inverse=True)
-        if classes.size < 2:
-            raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: there is nothing to tell apart")
-        return TrainingRows(X, number, weights, classes, named)
-
-    def _given(self, rows: TrainingRows) -> UserEnsemble | None:
+    def _user_ensemble(self, rows: TrainingRows) -> UserEnsemble | None:
         if self.estimator is None:
             return None
         if isinstance(self.estimator, Forest):
-            forest = self._named(self.estimator)
-            return UserEnsemble.fitted(forest)
+            return UserEnsemble.fitted(self._named(self.estimator))
         if isinstance(self.estimator, FrozenEstimator):
-            frozen = self._named(as_forest(self.estimator.estimator))
-            return UserEnsemble.fitted(frozen)
+            return UserEnsemble.fitted(self._named(as_forest(self.estimator.estimator)))
 
-        def fitted(of: TrainingRows, some: NDArray[np.int64]) -> Forest:
-            return self._named(as_forest(self._fitted(of.X, of.labels, of.weight, some)))
+        def fitted(rows: TrainingRows, train: NDArray[np.int64]) -> Forest:
+            return self._named(as_forest(self._fitted(rows.X, rows.labels, rows.weight, train)))
 
-        few = np.unique(rows.y, return_index=True)[1] if rows.classes is not None else np.arange(min(50, rows.n_rows))
-        return UserEnsemble(fitted, n_values_of(fitted(rows, np.union1d(few, np.arange(min(200, rows.n_rows))))))
+        first = np.arange(min(50, rows.n_rows))
+        if rows.classes is not None:
+            first = np.unique(rows.y, return_index=True)[1]
+        few = np.union1d(first, np.arange(min(200, rows.n_rows)))
+        return UserEnsemble(fitted, n_values_of(fitted(rows, few)))
 
 
 class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[misc]  # scikit-learn has no types
-    """The most accurate tree ensemble that fits a number of bytes.
+    """The most accurate tree ensemble for classification that fits a number of bytes.
 
-    Many ways to such a model are tried on rows held out: boosted trees and random forests, cut off or merged, refined
-    or not, with leaves of few bits or few different leaves. The best of them are compared on other rows, and the
-    winner is learned from all.
+    Many configurations are evaluated on held-out rows: boosted trees and random forests, cut off or merged, refined
+    or not, with leaf values of few bits or a codebook of few different leaves. The best are compared on other rows,
+    and the winner is learned from all.
 
     Parameters
     ----------
     budget : int or str
         How many bytes the packed model may take, as 4096 or "4KB".
     target : str, optional
-        A device that it has to fit, with the program that reads it; beside the budget or instead of it (None).
+        A target that it has to fit, with the code that reads it; beside the budget or instead of it (None).
     reserve : int or str
-        What the device's flash has to keep free for other programs.
+        Bytes of the target's flash to keep for other code.
     estimator : estimator or Forest, optional
-        An ensemble of your own that is made to fit, instead of those that are grown here. It is cloned and fitted;
+        An ensemble of your own that is compressed, instead of those that are grown here. It is cloned and fitted;
         wrap a fitted one in scikit-learn's FrozenEstimator, and give rows that it has not seen.
     scoring : str or callable, optional
-        What is best: a name or a scorer of scikit-learn. Accuracy by default, R2 for numbers.
+        What is best: a name or a scorer of scikit-learn. Accuracy by default.
     time_limit : float
         Seconds. More time, better models.
-    trials : int, optional
-        How many ways are tried, instead of a time: the same rows and seed then give the same model everywhere.
+    n_trials : int, optional
+        How many configurations to evaluate, instead of a time: the same rows and seed then give the same model
+        everywhere.
     class_weight : dict or "balanced", optional
-    workers : optional
+    executor : Executor, optional
         Where trials run; threads of this process by default.
     random_state : int or RandomState, optional
     n_jobs : int, optional
         How many trials at a time. It does not change what is found, but for the clock.
-
-    Weights that are whole numbers count as so many rows; of others only the ratio matters.
 
     Attributes
     ----------
     packed_ : Packed
         The model: `packed_.nbytes`, `packed_.save`, `emit(packed_, ...)`.
     forest_ : Forest
-        The same model, which answers the same.
+        The same model as a forest, on the same features, which answers the same.
     front_ : tuple of FrontEntry
         The candidates that no other beats at no more bytes, smallest first: `nbytes`, `score`, `settings`.
     report_ : FitReport
@@ -219,7 +253,7 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
     >>> from sklearn.datasets import load_digits
     >>> import billhook as bh
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = bh.CompactForestClassifier("2KB", trials=3, random_state=0).fit(X[::2], y[::2])
+    >>> model = bh.CompactForestClassifier("2KB", n_trials=3, random_state=0).fit(X[::2], y[::2])
     >>> model.packed_.nbytes <= 2048, model.score(X[1::2], y[1::2]) > 0.85
     (True, True)
     """
@@ -233,9 +267,9 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
         estimator: Any = None,
         scoring: Any = None,
         time_limit: float | None = 60.0,
-        trials: int | None = None,
+        n_trials: int | None = None,
         class_weight: Any = None,
-        workers: Any = None,
+        executor: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -246,21 +280,63 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
             estimator=estimator,
             scoring=scoring,
             time_limit=time_limit,
-            trials=trials,
-            workers=workers,
+            n_trials=n_trials,
+            executor=executor,
             random_state=random_state,
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities."""
         return self._packed().predict_proba(self._rows(X))
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the raw scores; of two classes the second's minus the first's."""
         return self._packed().decision_function(self._rows(X))
 
 
 class CompactForestRegressor(RegressorMixin, _CompactForest):  # type: ignore[misc]  # as above
-    """As CompactForestClassifier, for numbers: see there."""
+    """The most accurate tree ensemble for regression that fits a number of bytes.
+
+    The same search as that of `CompactForestClassifier`, for targets that are numbers: squared error is learned, and
+    R2 on held-out rows compares the configurations.
+
+    Parameters
+    ----------
+    budget : int or str
+        How many bytes the packed model may take, as 4096 or "4KB".
+    target : str, optional
+        A target that it has to fit, with the code that reads it; beside the budget or instead of it (None).
+    reserve : int or str
+        Bytes of the target's flash to keep for other code.
+    estimator : estimator or Forest, optional
+        An ensemble of your own that is compressed, instead of those that are grown here.
+    scoring : str or callable, optional
+        What is best: a name or a scorer of scikit-learn. R2 by default.
+    time_limit : float
+        Seconds. More time, better models.
+    n_trials : int, optional
+        How many configurations to evaluate, instead of a time.
+    executor : Executor, optional
+        Where trials run; threads of this process by default.
+    random_state : int or RandomState, optional
+    n_jobs : int, optional
+        How many trials at a time.
+
+    Attributes
+    ----------
+    packed_ : Packed
+    forest_ : Forest
+    front_ : tuple of FrontEntry
+    report_ : FitReport
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import billhook as bh
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = bh.CompactForestRegressor("1KB", n_trials=3, random_state=0).fit(X[::2], y[::2])
+    >>> model.packed_.nbytes <= 1024, model.score(X[1::2], y[1::2]) > 0.2
+    (True, True)
+    """

@@ -1,1 +1,6 @@
-"""The page on a fit."""
+"""What a search found, as data and as a page."""
+
+from billhook.budget.report._collect import front_of, report_on
+from billhook.budget.report._report import FitReport
+
+__all__ = ["FitReport", "front_of", "report_on"]

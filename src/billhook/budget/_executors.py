@@ -1,0 +1,42 @@
+"""Where trials run: threads of this process, or anything else that can map."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Protocol
+
+from billhook.budget._trial_runner import TrialBatch, TrialOutcome, TrialRunner
+
+
+class Executor(Protocol):
+    """Runs batches of trials: on this machine, or on a cluster."""
+
+    def map(self, runner: TrialRunner, batches: Iterable[TrialBatch]) -> Iterator[list[TrialOutcome]]:
+        """Yield the outcomes of each batch, as they end."""
+
+
+@dataclass
+class ThreadExecutor:
+    """Runs batches in threads of this process."""
+
+    n_threads: int
+
+    def map(self, runner: TrialRunner, batches: Iterable[TrialBatch]) -> Iterator[list[TrialOutcome]]:
+        """Yield the outcomes of each batch, as they end; a batch that has begun is not stopped."""
+        waiting = iter(batches)
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            running: set[Future[list[TrialOutcome]]] = set()
+            try:
+                while True:
+                    for batch in waiting:
+                        running.add(pool.submit(runner.run, batch))
+                        if len(running) >= self.n_threads:
+                            break
+                    if not running:
+                        return
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield future.result()
+            finally:
+                for future in running:
+                    future.cancel()

@@ -1,0 +1,234 @@
+"""What `billhook fit` does, from Python: from a table to the most accurate model that fits."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from joblib import effective_n_jobs
+
+from billhook._checks import at_least_one
+from billhook.budget._distributed import DaskExecutor, fit_on_cluster
+from billhook.budget._encoding import CategoricalEncoding, encode_table
+from billhook.budget._fit import FitResult, fit
+from billhook.budget._limits import limit_for
+from billhook.budget._output import check_output
+from billhook.budget._search import Search
+from billhook.budget._splits import TrainingRows
+from billhook.budget._user_ensemble import UserEnsemble
+from billhook.cluster import Partitions, connect
+from billhook.codegen import target_named
+from billhook.forest import Forest, load
+from billhook.tables import Table, features_of, read_features, read_table
+
+
+def fit_table(
+    table: Any,
+    label: str | None = None,
+    *,
+    budget: int | str | None = None,
+    target: str | None = None,
+    reserve: int | str = 0,
+    out: str | PathLike[str] | None = None,
+    force: bool = False,
+    name: str = "model",
+    task: Literal["classification", "regression"] | None = None,
+    scoring: Any = None,
+    class_weight: Any = None,
+    categorical: CategoricalEncoding | None = None,
+    model: Forest | str | PathLike[str] | None = None,
+    time_limit: float | None = 60.0,
+    n_trials: int | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    scheduler: str | None = None,
+    keep_best: bool = True,
+    progress: Callable[[Search], None] | None = None,
+    log: Callable[[str], None] | None = None,
+) -> FitResult:
+    """Return the most accurate model that fits a number of bytes, or a target, learned from a table.
+
+    Parameters
+    ----------
+    table : path, data frame or Table
+        A CSV, Parquet or ARFF file; a data frame (pandas, polars, pyarrow and others); or what `read_table` returned.
+        With a `scheduler`, a folder of files that its workers read.
+    label : str
+        The column to predict; in a file -1 is the last column, unless one has that name.
+    budget : int or str, optional
+        How many bytes the packed model may take, as 4096 or "4KB". It, `target` or both must be given.
+    target : str, optional
+        A target that the model has to fit, with the code that reads it: see `targets`.
+    reserve : int or str
+        Bytes of the target's flash to keep for your own code.
+    out : path, optional
+        A folder to write the model file, the report and the C project to; see `FitResult.save`.
+    force : bool
+        Whether to replace files in `out`.
+    name : str
+        The prefix of all names in C.
+    task : {"classification", "regression"}, optional
+        By default text and few different whole numbers are classes.
+    scoring : str or callable, optional
+        What is best: a name or a scorer of scikit-learn. By default accuracy, or R2 for regression.
+    class_weight : dict or "balanced", optional
+    categorical : {"one_hot", "ordered"}, optional
+        What categorical columns become; by default what does better on held-out rows.
+    model : Forest or path of a model file, optional
+        A forest to compress instead of growing one. Give rows that it has not seen.
+    time_limit : float
+        Seconds. More time, better models.
+    n_trials : int, optional
+        How many configurations to evaluate, instead of a time limit: the same table and seed give the same model.
+    random_state : int
+    n_jobs : int, optional
+        How many configurations to evaluate at a time; -1 is one for each processor.
+    scheduler : str, optional
+        The address of a Dask scheduler whose workers evaluate the configurations, as "tcp://host:8786".
+    keep_best : bool
+        Whether Ctrl-C ends the search and keeps the best model so far; otherwise KeyboardInterrupt is raised.
+    progress : function, optional
+        Called with the search after each batch of trials.
+    log : function, optional
+        Called with each note on the table, a sentence, as soon as it is read.
+
+    Returns
+    -------
+    FitResult
+        `packed`, `front`, `report`; `save(folder)`.
+
+    Examples
+    --------
+    >>> import billhook as bh
+    >>> from sklearn.datasets import load_iris
+    >>> frame = load_iris(as_frame=True).frame
+    >>> result = bh.fit_table(frame, "target", budget=300, n_trials=2)
+    >>> result.packed.nbytes <= 300
+    True
+    """
+    limit = limit_for(budget, target, reserve)
+    if out is not None:
+        check_output(out, force=force)
+    options = {
+        "scoring": scoring,
+        "time_limit": checked_time_limit(time_limit, n_trials),
+        "n_trials": None if n_trials is None else at_least_one(n_trials, "n_trials"),
+        "seed": checked_seed(random_state),
+        "target": None if target is None else target_named(target),
+        "keeps_best": keep_best,
+        "progress": progress,
+    }
+    log = log or (lambda _note: None)
+    with nullcontext() if scheduler is None else connect(scheduler) as client:
+        if isinstance(table, str | PathLike) and Path(table).is_dir():
+            if client is None:
+                raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
+            unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model}
+            result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
+        else:
+            read = _read(table, label, task)
+            for note in read.notes:
+                log(note)
+            encoded = encode_table(
+                read,
+                limit,
+                categorical=categorical or (None if model is None else "one_hot"),
+                scoring=scoring,
+                class_weight=class_weight,
+                seed=random_state,
+            )
+            result = fit(
+                encoded.rows,
+                limit,
+                user_ensemble=None if model is None else _user_ensemble(model, encoded.rows),
+                executor=None if client is None else DaskExecutor(client),
+                n_jobs=effective_n_jobs(n_jobs),
+                title=str(read.path),
+                notes=(*read.notes, *encoded.notes, *_notes_on(model)),
+                **options,
+            )
+            result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
+    if out is not None:
+        result.save(out, name=name, force=force)
+    return result
+
+
+def checked_time_limit(time_limit: float | None, n_trials: int | None) -> float | None:
+    """Return the time limit, or raise ValueError if the search would have no end."""
+    if time_limit is None and n_trials is None:
+        raise ValueError("say when to stop: time_limit=60 (seconds), or n_trials=50")
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be above 0 seconds, not {time_limit!r}")
+    return None if time_limit is None else float(time_limit)
+
+
+def checked_seed(random_state: int) -> int:
+    """Return the seed, or raise ValueError if it is negative."""
+    if random_state < 0:
+        raise ValueError(f"random_state must be at least 0, not {random_state}")
+    return random_state
+
+
+def _read(table: Any, label: str | None, task: str | None) -> Table:
+    if isinstance(table, Table):
+        return table
+    if label is None:
+        raise ValueError("label must be the name of the column to predict, not None")
+    if isinstance(table, str | PathLike):
+        return read_table(table, label, task=task)
+    from billhook.tables import table_of_frame
+
+    return table_of_frame(table, label, task=task)
+
+
+def _user_ensemble(model: Forest | str | PathLike[str], rows: TrainingRows) -> UserEnsemble:
+    """Return the forest that is to be made to fit, if it goes with the rows."""
+    forest, source = (model, "the forest") if isinstance(model, Forest) else (load(model), str(model))
+    if (forest.classes is None) != (rows.classes is None):
+        task = "regression" if rows.classes is None else "classification"
+        raise ValueError(
+            f"{source} is for {forest.task}, and the labels are for {task}: say which, as task={forest.task!r}"
+        )
+    if forest.n_features != rows.X.shape[1]:
+        raise ValueError(f"{source} takes {forest.n_features} features, and the table has {rows.X.shape[1]}")
+    return UserEnsemble.fitted(forest)
+
+
+def _notes_on(model: Any) -> tuple[str, ...]:
+    if model is None:
+        return ()
+    source = "the forest" if isinstance(model, Forest) else str(model)
+    return (f"If {source} was trained on these rows, it looks better on them than on others.",)
+
+
+def _fit_folder(
+    client: Any,
+    folder: Path,
+    label: str | None,
+    task: str | None,
+    limit: int,
+    options: dict[str, Any],
+    unsuitable: dict[str, Any],
+    log: Callable[[str], None],
+) -> FitResult:
+    """Learn from the files of a folder, which the workers read."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
+    if not files:
+        raise ValueError(f"{folder} has no files")
+    for option, value in unsuitable.items():
+        if value is not None:
+            raise ValueError(f"{option} must be None for a folder of files on a cluster, not {value!r}")
+    if label is None:
+        raise ValueError("label must be the name of the column to predict, not None")
+    first = read_table(files[0], label, task=task)
+    for note in first.notes:
+        log(note)
+    partitions = Partitions.from_files(client, files, label=label)
+    is_classification = first.task == "classification"
+    result = fit_on_cluster(
+        client, partitions, limit, is_classification=is_classification, title=str(folder), **options
+    )
+    examples = features_of(read_features(files[0], label), result.packed)[:1_000]
+    return replace(result, examples=examples)

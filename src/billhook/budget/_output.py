@@ -1,0 +1,70 @@
+"""The folder of a fit: the model file, the report and the C project, written all together or not at all."""
+
+import errno
+import os
+import secrets
+import shutil
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.budget.report import FitReport
+from billhook.codegen import emit
+from billhook.packing import Packed
+
+MODEL, REPORT, C_PROJECT = "model.bhk", "report.html", "c"
+
+
+def write_fit(
+    folder: str | PathLike[str],
+    packed: Packed,
+    report: FitReport,
+    examples: NDArray[np.float32],
+    *,
+    name: str = "model",
+    force: bool = False,
+) -> None:
+    """Write all files to a new folder inside the one asked for, then put them in their places; other files stay."""
+    check_output(folder, force=force)
+    out = Path(folder)
+    is_new = not out.exists()
+    out.mkdir(exist_ok=True)
+    temporary = out / f".billhook-{secrets.token_hex(8)}"
+    try:
+        temporary.mkdir()
+        packed.save(temporary / MODEL)
+        report.save(temporary / REPORT)
+        emit(packed, temporary / C_PROJECT, target=report.target or "generic", name=name, X=examples)
+        if (out / C_PROJECT).exists():
+            (out / C_PROJECT).replace(temporary / "old")
+        for file in (C_PROJECT, REPORT, MODEL):
+            (temporary / file).replace(out / file)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if is_new and not any(out.iterdir()):
+            out.rmdir()
+
+
+def check_output(folder: str | PathLike[str], *, force: bool) -> None:
+    """Raise OSError or ValueError, with the reason, if a fit cannot be written to this folder."""
+    if not os.fspath(folder):
+        raise ValueError("out must be the name of a folder, not ''")
+    out = Path(folder)
+    path, parent = out.resolve(), out.resolve().parent
+    if path == parent:
+        raise ValueError(f"out must be a folder of its own, not {os.fspath(folder)!r}")
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(out))
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise FileExistsError(errno.EEXIST, "the folder is not empty; force=True replaces files in it", str(out))
+    if not parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(parent))
+    for file in (MODEL, REPORT):
+        if (out / file).is_dir():
+            raise IsADirectoryError(errno.EISDIR, "this is a folder, and a file is to be written", str(out / file))
+    if (out / C_PROJECT).exists() and not (out / C_PROJECT / "selftest.c").is_file():
+        raise FileExistsError(errno.EEXIST, "this was not written by billhook: move it away", str(out / C_PROJECT))
+    if not os.access(out if out.is_dir() else parent, os.W_OK):
+        raise PermissionError(errno.EACCES, "nothing can be written there", str(out))

@@ -1,0 +1,176 @@
+"""From a finished search to the report on it."""
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from billhook.budget._grow import has_xgboost
+from billhook.budget._search import FIRST_FINAL, Candidate, Search
+from billhook.budget._space import Trial, settings_of
+from billhook.budget._splits import TrainingRows
+from billhook.budget.report._report import Board, FitReport, Point, Step
+from billhook.codegen import Target, fits_in, flash_with_reader, targets
+from billhook.forest import Forest
+from billhook.packing import Packed
+
+SHOWN_ERRORS = 1_000
+
+
+def report_on(
+    search: Search,
+    best: Candidate,
+    packed: Packed,
+    budget: int,
+    *,
+    scoring: Any,
+    target: Target | None,
+    title: str,
+    notes: tuple[str, ...],
+) -> FitReport:
+    """Return the report on a search whose best candidate became the model `packed`."""
+    rows = search.whole.rows
+    confusion, errors = _mistakes(search, best)
+    return FitReport(
+        title=title,
+        task="classification" if rows.classes is not None else "regression",
+        scoring=_scoring_name(scoring, rows),
+        n_rows=rows.n_rows,
+        n_features=rows.X.shape[1],
+        budget=budget,
+        nbytes=packed.nbytes,
+        target=None if target is None else target.name,
+        scores=best.scores,
+        points=_points(search, best),
+        steps=_steps(search, best),
+        boards=_boards(packed),
+        classes=() if rows.classes is None else tuple(str(label) for label in rows.classes.tolist()),
+        confusion=confusion,
+        errors=errors,
+        notes=(*notes, *_notes(search)),
+        n_trials=search.n_done,
+        seconds=search.clock.seconds,
+        seed=search.whole.seed,
+        versions=_versions(),
+    )
+
+
+def front_of(search: Search) -> tuple[Candidate, ...]:
+    """Return the candidates that no other beats at no more bytes, the smallest first; of the finalists, if any."""
+    candidates = search.candidates(final=True) or search.candidates()
+    front: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda candidate: (candidate.nbytes, -candidate.score)):
+        if not front or candidate.score > front[-1].score:
+            front.append(candidate)
+    return tuple(front)
+
+
+def _notes(search: Search) -> list[str]:
+    notes = []
+    if search.whole.user_ensemble is None and not has_xgboost():
+        notes.append("XGBoost is not installed, so boosted trees are scikit-learn's: pip install 'billhook[fit]'.")
+    if search.trying.rows.n_rows < search.whole.rows.n_rows:
+        tried, compared = search.trying.rows.n_rows, search.comparing.rows.n_rows
+        notes.append(
+            f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}; the model "
+            "has learned from all."
+        )
+    if search.is_interrupted:
+        notes.append("The search was interrupted: this is the best model found until then.")
+    return notes
+
+
+def _points(search: Search, best: Candidate) -> tuple[Point, ...]:
+    front = {candidate.trial for candidate in front_of(search)}
+    final = {candidate.trial: candidate for candidate in search.candidates(final=True)}
+    tried = search.candidates()
+    # Those that did not reach the finals were judged on other rows, and the best of many look too good: they are
+    # shown lower by as much as the finalists fell.
+    gaps = [final[candidate.trial].score - candidate.score for candidate in tried if candidate.trial in final]
+    fall = float(np.mean(gaps)) if gaps else 0.0
+    return tuple(_point(candidate, final.get(candidate.trial), fall, front, best.trial) for candidate in tried)
+
+
+def _point(tried: Candidate, final: Candidate | None, fall: float, front: set[Trial], best: Trial) -> Point:
+    return Point(
+        nbytes=tried.nbytes if final is None else final.nbytes,
+        score=min(tried.score + fall, 1.0) if final is None else final.score,
+        settings=settings_of(tried.trial),
+        is_final=final is not None,
+        is_on_front=tried.trial in front,
+        is_chosen=tried.trial == best,
+    )
+
+
+def _steps(search: Search, best: Candidate) -> tuple[Step, ...]:
+    """Return the score after each stage of compression, on one split of the rows."""
+    runner, trial = search.comparing, best.trial
+    split = runner.split(next(iter(search.final_splits), 0))
+    stages = runner.stages(trial, split)
+    _, _, codes = runner.grown(trial.growth, split, 0)
+    held_out = split.held_out
+    labels, weight = runner.rows.labels[held_out], runner.rows.weight[held_out]
+
+    def step(name: str, forest: Forest) -> Step:
+        # A forest is scored as a packed model is.
+        score = runner.score(forest, codes[held_out], labels, weight)  # type: ignore[arg-type]
+        return Step(name, score, None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves")
+
+    steps = [step("grown", stages.grown)]
+    compression = trial.compression
+    if compression.l2 is not None:
+        steps.append(step("merged" if stages.fitted.n_leaves < stages.grown.n_leaves else "refined", stages.fitted))
+    leaves = f"{compression.leaf_bits}-bit leaves"
+    if compression.codebook:
+        leaves += f", {compression.codebook} different"
+    steps.append(Step("packed", runner.judge(stages.packed, split), stages.packed.nbytes, leaves))
+    return tuple(steps)
+
+
+def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
+    """Return the confusion matrix of all held-out rows, or true and predicted targets of some."""
+    runner = search.comparing if best.is_final else search.trying
+    classes = runner.rows.classes
+    true, predicted = [], []
+    for number, outcome in search.outcomes[best.trial].items():
+        if (number >= FIRST_FINAL) != best.is_final:
+            continue
+        assert outcome.packed is not None
+        split = runner.split(number)
+        true.append(runner.rows.y[split.held_out])
+        predicted.append(outcome.packed.predict(runner.features(split)[split.held_out]))
+    y, y_predicted = np.concatenate(true), np.concatenate(predicted)
+    if classes is None:
+        pairs = np.stack([y, y_predicted], axis=1).astype(np.float64)
+        return None, pairs[:: -(-len(pairs) // SHOWN_ERRORS)]
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    numbers = np.array([number_of[label] for label in y_predicted.tolist()])
+    counts = np.bincount(y * classes.size + numbers, minlength=classes.size**2)
+    return counts.reshape(classes.size, classes.size), None
+
+
+def _boards(packed: Packed) -> tuple[Board, ...]:
+    return tuple(
+        Board(
+            target.name, target.flash, target.ram, flash_with_reader(packed.nbytes, target), fits_in(packed, target)
+        )
+        for target in targets()
+        if target.flash
+    )
+
+
+def _scoring_name(scoring: Any, rows: TrainingRows) -> str:
+    if scoring is None:
+        return "accuracy" if rows.classes is not None else "R2"
+    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", type(scoring).__name__)
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in ("billhook", "numpy", "scikit-learn", "xgboost-cpu", "xgboost"):
+        try:
+            versions[name] = version(name)
+        except ImportError:
+            continue
+    return versions
