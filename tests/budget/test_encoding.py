@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from billhook.tables import Categorical, Table, encode
 
 def table_of(columns, y):
     names = tuple(f"c{k}" for k in range(len(columns)))
-    return Table(Path("made-up.csv"), names, tuple(columns), y, "classification")
+    return Table("made-up.csv", names, tuple(columns), y, "classification")
 
 
 def test_an_order_wins_where_there_are_many_names():

@@ -105,8 +105,8 @@ def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
 
         rows = replace(rows, weight=compute_sample_weight(given.class_weight, rows.y))
     if rows.classes is not None and rows.classes.size < 2:
-        raise ValueError(f"{table.path} has one class only, {rows.classes[0]!r}: there is nothing to tell apart")
-    title, notes = str(table.path), (*table.notes, *_notes_on(encoding, given))
+        raise ValueError(f"{table.title} has one class only, {rows.classes[0]!r}: there is nothing to tell apart")
+    title, notes = table.title, (*table.notes, *_notes_on(encoding, given))
     n_told = len(table.notes)
     del table  # its numbers are in X
     found = _find(given, rows, client, title=title, notes=notes)
@@ -198,7 +198,7 @@ def _demo_table() -> Table:
     X, y = load_digits(return_X_y=True)
     names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))
     columns = tuple(np.ascontiguousarray(column, np.float32) for column in X.T)
-    return Table(Path("scikit-learn's digits"), names, columns, y, "classification")
+    return Table("scikit-learn's digits", names, columns, y, "classification")
 
 
 def _notes_on(encoding: Encoding, given: argparse.Namespace) -> tuple[str, ...]:
