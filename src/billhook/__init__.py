@@ -27,6 +27,7 @@ from billhook.refinement import RefinementReport, merge, refine, refinement_repo
 
 if TYPE_CHECKING:
     from billhook import analysis, datasets, study
+    from billhook.budget import FitReport, FitResult, fit_table
     from billhook.estimators import (
         CompactForestClassifier,
         CompactForestRegressor,
@@ -43,6 +44,8 @@ __all__ = [
     "CompactForestClassifier",
     "CompactForestRegressor",
     "DoesNotFitError",
+    "FitReport",
+    "FitResult",
     "Forest",
     "Measurement",
     "MissingToolError",
@@ -62,6 +65,7 @@ __all__ = [
     "as_forest",
     "datasets",
     "emit",
+    "fit_table",
     "load",
     "measure",
     "merge",
@@ -84,6 +88,8 @@ def __getattr__(name: str) -> Any:
     """Import the parts that not everyone needs, and with them scikit-learn, when they are asked for."""
     if name in PARTS:
         return import_module(f"billhook.{name}")
+    if name in ("FitReport", "FitResult", "fit_table"):
+        return getattr(import_module("billhook.budget"), name)
     if name in __all__:
         return getattr(import_module("billhook.estimators"), name)
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")

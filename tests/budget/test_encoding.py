@@ -1,15 +1,14 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from billhook.budget import OrderedFeatures, choose_encoding, fit, training_rows
-from billhook.tables import Categorical, Table, encode
+from billhook.budget import choose_encoding, encode_table, fit
+from billhook.tables import Categorical, Table
 
 
 def table_of(columns, y):
     names = tuple(f"c{k}" for k in range(len(columns)))
-    return Table(Path("made-up.csv"), names, tuple(columns), y, "classification")
+    return Table("made-up.csv", names, tuple(columns), y, "classification")
 
 
 def test_an_order_wins_where_there_are_many_names():
@@ -29,9 +28,9 @@ def test_names_that_say_nothing_do_not_look_as_if_they_did():
     names = tuple(f"n{k:03}" for k in range(200))
     columns = [Categorical(rng.integers(0, 200, 1000).astype(np.int32), names) for _ in range(3)]
     table = table_of(columns, rng.integers(0, 2, 1000))
-    X, _ = encode(table, "ordered")
-    leaking = fit(training_rows(table, X), 1000, trials=3).report.score
-    honest = fit(replace(training_rows(table, X), recode=OrderedFeatures(table)), 1000, trials=3).report.score
+    rows = encode_table(table, 1000, categorical="ordered").rows
+    leaking = fit(replace(rows, recode=None), 1000, n_trials=3).report.score
+    honest = fit(rows, 1000, n_trials=3).report.score
     assert leaking > 0.65
     assert honest < 0.58
 
@@ -45,6 +44,7 @@ def test_numbers_and_pairs_need_no_choice():
 
 def test_rows_of_a_table():
     table = table_of([np.arange(4, dtype=np.float32)], np.array(["b", "a", "b", "c"]))
-    rows = training_rows(table, table.columns[0][:, None])
+    rows = encode_table(table, 100).rows
+    assert rows.X.tolist() == [[0.0], [1.0], [2.0], [3.0]]
     assert rows.classes.tolist() == ["a", "b", "c"]
     assert rows.labels.tolist() == ["b", "a", "b", "c"]

@@ -127,7 +127,7 @@ def test_what_fails_leaves_nothing_behind_and_nothing_lost(wine, tmp_path, capsy
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("billhook.cli._fit.emit", full)
+    monkeypatch.setattr("billhook.budget._output.emit", full)
     options = ("--label", "kind", "--budget", "300", "--trials", "1", "--out", out, "--force")
     code, _, told = fit(capsys, wine, *options)
     assert code == 2
@@ -148,7 +148,7 @@ def test_what_fails_leaves_nothing_behind_and_nothing_lost(wine, tmp_path, capsy
         (("TABLE", "--label", "kind", "--budget", "-1", "--out", "o"), "--budget"),
         (("TABLE", "--label", "kind", "--budget", "much", "--out", "o"), "--budget must be a number of bytes"),
         (("TABLE", "--label", "kind", "--budget", "7", "--out", "o"), "too small: a model with one split takes"),
-        (("TABLE", "--label", "kind", "--budget", "1KB", "--reserve", "1KB", "--out", "o"), "--reserve keeps room"),
+        (("TABLE", "--label", "kind", "--budget", "1KB", "--reserve", "1KB", "--out", "o"), "--reserve keeps bytes"),
         (("TABLE", "--label", "kind", "--target", "uno", "--out", "o"), "there is no target 'uno'"),
         (("TABLE", "--label", "kind", "--target", "arduino-uno", "--reserve", "32KB", "--out", "o"), "reserved"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--scoring", "acc", "--out", "o"), "there is no scoring"),
@@ -163,7 +163,7 @@ def test_what_fails_leaves_nothing_behind_and_nothing_lost(wine, tmp_path, capsy
         (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "no/such/o"), "no such folder"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "TABLE"), "this is a file"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "o", "--backend", "dask"), "--scheduler"),
-        (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "/"), "takes a folder of its own"),
+        (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "/"), "must be a folder of its own"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--out", ""), "--out names the folder"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "o", "--seed", "-1"), "--seed"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--out", "o", "--jobs", "0"), "--jobs must be"),

@@ -20,26 +20,26 @@ def folder(tmp_path, monkeypatch):
     frame["kind"] = np.where((frame["age"] > 50) ^ (frame["job"] == "cook"), "yes", "no")
     frame.to_csv("rows.csv", index=False)
     frame[["kind", "job", "age"]].to_parquet("rows.parquet")
-    for nominal in ("one_hot", "ordered"):
+    for categorical in ("one_hot", "ordered"):
         table = read_table("rows.csv", "kind")
-        X, encoding = encode(table, nominal)
+        X, encoding = encode(table, categorical)
         forest = RandomForestClassifier(6, max_leaf_nodes=12, random_state=0).fit(X, table.y)
-        bh.pack(forest).with_encoding(encoding).save(f"{nominal}.bhk")
+        bh.pack(forest).with_encoding(encoding).save(f"{categorical}.bhk")
     return tmp_path
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("nominal", ["one_hot", "ordered"])
+@pytest.mark.parametrize("categorical", ["one_hot", "ordered"])
 @pytest.mark.parametrize("table", ["rows.csv", "rows.parquet"])
 @pytest.mark.parametrize("label", [[], ["--label", "kind"]])
-def test_measure_takes_the_raw_table(nominal, table, label, capsys):
-    assert main(["measure", f"{nominal}.bhk", table, "--target", "linux-x86_64", *label]) == 0
+def test_measure_takes_the_raw_table(categorical, table, label, capsys):
+    assert main(["measure", f"{categorical}.bhk", table, "--target", "linux-x86_64", *label]) == 0
     assert "120  100.0%" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("nominal", ["one_hot", "ordered"])
-def test_emit_takes_the_raw_table(folder, nominal, capsys):
-    assert main(["emit", f"{nominal}.bhk", "--out", "c", "--table", "rows.csv", "--label", "kind"]) == 0
+@pytest.mark.parametrize("categorical", ["one_hot", "ordered"])
+def test_emit_takes_the_raw_table(folder, categorical, capsys):
+    assert main(["emit", f"{categorical}.bhk", "--out", "c", "--table", "rows.csv", "--label", "kind"]) == 0
     assert "Wrote" in capsys.readouterr().out
     header = (folder / "c" / "model.h").read_text()
     assert "MODEL_JOB_COOK" in header

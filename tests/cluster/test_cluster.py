@@ -467,8 +467,8 @@ def rows_of(X, y):
 
 def test_a_search_on_the_cluster_finds_what_threads_find(client):
     rows = rows_of(DIGITS[0][::2], DIGITS[1][::2])
-    here = fit(rows, 700, trials=5)
-    there = fit(rows, 700, trials=5, workers=DaskExecutor(client))
+    here = fit(rows, 700, n_trials=5)
+    there = fit(rows, 700, n_trials=5, executor=DaskExecutor(client))
     assert there.packed == here.packed
     assert there.report.points == here.report.points
 
@@ -482,9 +482,9 @@ def test_a_worker_that_dies_during_a_search_does_not_change_what_is_found(mortal
             killed.append(next(iter(mortal.scheduler_info()["workers"])))
             kill(mortal, killed[0])
 
-    found = fit(rows, 300, trials=6, workers=DaskExecutor(mortal), progress=kill_one)
+    found = fit(rows, 300, n_trials=6, executor=DaskExecutor(mortal), progress=kill_one)
     assert killed
-    assert found.packed == fit(rows, 300, trials=6).packed
+    assert found.packed == fit(rows, 300, n_trials=6).packed
 
 
 @pytest.mark.parametrize(
@@ -517,7 +517,7 @@ def test_files_are_learned_from_where_they_are(client, tmp_path):
     for k in range(3):
         frame.iloc[k::3].to_parquet(tmp_path / f"{k}.parquet")
     parts = Partitions.from_files(client, sorted(tmp_path.iterdir()), label="kind")
-    found = fit_on_cluster(client, parts, 500, is_classes=True, trials=3)
+    found = fit_on_cluster(client, parts, 500, is_classification=True, n_trials=3)
     assert found.packed.nbytes <= 500
     assert found.packed.feature_names == tuple(frame.columns[:-1])
     assert np.mean(found.packed.predict(X) == frame["kind"]) > 0.95

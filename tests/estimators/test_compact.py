@@ -25,8 +25,8 @@ CANCER, DIABETES, IRIS = (load(return_X_y=True) for load in (load_breast_cancer,
 
 @parametrize_with_checks(
     [
-        bh.CompactForestClassifier("1KB", trials=1, random_state=0),
-        bh.CompactForestRegressor("1KB", trials=1, random_state=0),
+        bh.CompactForestClassifier("1KB", n_trials=1, random_state=0),
+        bh.CompactForestRegressor("1KB", n_trials=1, random_state=0),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -35,7 +35,7 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def digits():
-    return bh.CompactForestClassifier("2KB", trials=12, random_state=0).fit(X[::2], y[::2])
+    return bh.CompactForestClassifier("2KB", n_trials=12, random_state=0).fit(X[::2], y[::2])
 
 
 def test_it_fits_the_budget_and_answers_well(digits):
@@ -83,14 +83,14 @@ def test_the_report_has_the_chosen_model(digits):
 
 def test_the_same_seed_and_trials_give_the_same_model_with_any_number_of_jobs():
     models = [
-        bh.CompactForestClassifier(700, trials=8, random_state=3, n_jobs=n_jobs).fit(*IRIS) for n_jobs in (1, 2, 3)
+        bh.CompactForestClassifier(700, n_trials=8, random_state=3, n_jobs=n_jobs).fit(*IRIS) for n_jobs in (1, 2, 3)
     ]
     assert models[0].packed_ == models[1].packed_ == models[2].packed_
     assert models[0].front_ == models[1].front_
 
 
 def test_clone_pickle_pipeline_and_grid_search():
-    model = bh.CompactForestClassifier("600B", trials=2, random_state=0)
+    model = bh.CompactForestClassifier("600B", n_trials=2, random_state=0)
     assert clone(model).get_params() == model.get_params()
     fitted = model.fit(*IRIS)
     again = pickle.loads(pickle.dumps(fitted))
@@ -102,7 +102,7 @@ def test_clone_pickle_pipeline_and_grid_search():
 
 
 def test_numbers():
-    model = bh.CompactForestRegressor("1KB", trials=12, random_state=0).fit(*DIABETES)
+    model = bh.CompactForestRegressor("1KB", n_trials=12, random_state=0).fit(*DIABETES)
     assert model.packed_.nbytes <= 1024
     assert model.report_.score > 0.3
     assert model.score(*DIABETES) > 0.4
@@ -115,7 +115,7 @@ def test_names_of_columns_and_missing_values():
     frame = pandas.DataFrame(CANCER[0], columns=[f"column {k}" for k in range(30)])
     frame.iloc[::7, 3] = np.nan
     labels = np.where(CANCER[1] == 1, "benign", "malignant")
-    model = bh.CompactForestClassifier("1KB", trials=3, random_state=0).fit(frame, labels)
+    model = bh.CompactForestClassifier("1KB", n_trials=3, random_state=0).fit(frame, labels)
     assert model.packed_.feature_names == tuple(frame.columns)
     assert model.score(frame, labels) > 0.95
     assert set(model.predict(frame)) == {"benign", "malignant"}
@@ -126,7 +126,7 @@ def test_weights_of_rows_and_of_classes():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(1500, 4))
     rare = (rows[:, 0] + rng.normal(size=1500) > 2.2).astype(int)
-    options = {"trials": 3, "random_state": 0}
+    options = {"n_trials": 3, "random_state": 0}
     plain = bh.CompactForestClassifier(300, **options).fit(rows, rare)
     balanced = bh.CompactForestClassifier(300, class_weight="balanced", **options).fit(rows, rare)
     weighted = bh.CompactForestClassifier(300, **options).fit(rows, rare, np.where(rare, 1.0 / rare.mean(), 1.0))
@@ -137,23 +137,23 @@ def test_weights_of_rows_and_of_classes():
 
 def test_only_the_ratio_of_weights_matters():
     models = [
-        bh.CompactForestClassifier(400, trials=2, random_state=0).fit(*CANCER, np.full(569, weight))
+        bh.CompactForestClassifier(400, n_trials=2, random_state=0).fit(*CANCER, np.full(569, weight))
         for weight in (1.0, 2.0**-7, 1000.5)
     ]
     assert models[0].packed_ == models[1].packed_ == models[2].packed_
     with pytest.raises(ValueError, match="a weight that is negative"):
-        bh.CompactForestClassifier(trials=1).fit(*IRIS, np.full(150, -1.0))
+        bh.CompactForestClassifier(n_trials=1).fit(*IRIS, np.full(150, -1.0))
 
 
 def test_a_column_without_values():
     rows = np.c_[np.full(50, np.nan), np.arange(50.0)]
-    model = bh.CompactForestClassifier(300, trials=2, random_state=0).fit(rows, np.arange(50) > 25)
+    model = bh.CompactForestClassifier(300, n_trials=2, random_state=0).fit(rows, np.arange(50) > 25)
     assert model.score(rows, np.arange(50) > 25) > 0.9
 
 
 def test_a_plain_function_that_knows_no_weights_scores():
     model = bh.CompactForestClassifier(
-        300, trials=2, class_weight="balanced", scoring=lambda model, X, y: np.mean(model.predict(X) == y)
+        300, n_trials=2, class_weight="balanced", scoring=lambda model, X, y: np.mean(model.predict(X) == y)
     )
     assert model.fit(*IRIS).report_.score > 0.8
 
@@ -161,13 +161,13 @@ def test_a_plain_function_that_knows_no_weights_scores():
 def test_log_loss_of_a_class_that_is_not_held_out():
     y = np.r_[np.zeros(60), np.ones(60), 2, 2].astype(int)
     rows = y[:, None] + np.random.default_rng(0).normal(size=(122, 2))
-    model = bh.CompactForestClassifier(400, trials=2, scoring="neg_log_loss", random_state=0).fit(rows, y)
+    model = bh.CompactForestClassifier(400, n_trials=2, scoring="neg_log_loss", random_state=0).fit(rows, y)
     assert -2 < model.report_.score < 0
 
 
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "neg_log_loss", make_scorer(balanced_accuracy_score)])
 def test_any_scoring(scoring):
-    model = bh.CompactForestClassifier(400, scoring=scoring, trials=2, random_state=0).fit(*IRIS)
+    model = bh.CompactForestClassifier(400, scoring=scoring, n_trials=2, random_state=0).fit(*IRIS)
     assert model.report_.score == pytest.approx(np.mean(model.report_.scores))
     assert (model.report_.score < 0) == (scoring == "neg_log_loss")
 
@@ -183,30 +183,30 @@ def test_any_scoring(scoring):
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_an_ensemble_of_the_callers(estimator):
-    model = bh.CompactForestClassifier("3KB", estimator=estimator, trials=3, random_state=0).fit(X[::2], y[::2])
+    model = bh.CompactForestClassifier("3KB", estimator=estimator, n_trials=3, random_state=0).fit(X[::2], y[::2])
     assert model.packed_.nbytes <= 3 * 1024
     assert model.score(X[1::2], y[1::2]) > 0.85
-    assert {point.settings["family"] for point in model.report_.points} == {"given"}
+    assert {point.settings["family"] for point in model.report_.points} == {"user"}
 
 
 def test_a_forest_and_a_regressor_of_the_callers():
     rows, targets = DIABETES
     grown = GradientBoostingRegressor(n_estimators=50, random_state=0).fit(rows, targets)
     forest = bh.as_forest(grown)
-    model = bh.CompactForestRegressor("500B", estimator=forest, trials=3, random_state=0).fit(rows, targets)
+    model = bh.CompactForestRegressor("500B", estimator=forest, n_trials=3, random_state=0).fit(rows, targets)
     assert model.packed_.nbytes <= 500
     assert model.score(rows, targets) > 0.5
     with pytest.raises(TypeError, match="cannot take an estimator for regression"):
-        bh.CompactForestClassifier(estimator=forest, trials=1).fit(rows, targets > 100)
+        bh.CompactForestClassifier(estimator=forest, n_trials=1).fit(rows, targets > 100)
 
 
 def test_the_room_of_a_device():
-    model = bh.CompactForestClassifier(None, target="arduino-uno", reserve="30KB", trials=2, random_state=0)
+    model = bh.CompactForestClassifier(None, target="arduino-uno", reserve="30KB", n_trials=2, random_state=0)
     model.fit(*IRIS)
     assert model.packed_.nbytes <= 32_256 - 30 * 1024 - 900
     assert model.report_.target == "arduino-uno"
     with pytest.raises(bh.DoesNotFitError, match=r"arduino-uno has 32,256 bytes of flash; with 32,000 reserved"):
-        bh.CompactForestClassifier(None, target="arduino-uno", reserve=32_000, trials=1).fit(*IRIS)
+        bh.CompactForestClassifier(None, target="arduino-uno", reserve=32_000, n_trials=1).fit(*IRIS)
 
 
 @pytest.mark.parametrize(
@@ -220,20 +220,20 @@ def test_the_room_of_a_device():
         ({"budget": None, "target": "generic"}, "generic has no limits that are known: give budget too"),
         ({"target": "arduino-one"}, "there is no target 'arduino-one'"),
         ({"time_limit": 0}, "time_limit must be above 0 seconds, not 0"),
-        ({"time_limit": None, "trials": None}, "say when to stop"),
-        ({"trials": 0}, "trials must be at least 1, not 0"),
+        ({"time_limit": None, "n_trials": None}, "say when to stop"),
+        ({"n_trials": 0}, "n_trials must be at least 1, not 0"),
         ({"scoring": "acuracy"}, "there is no scoring 'acuracy'.*accuracy"),
-        ({"scoring": "roc_auc", "trials": 1}, "the scoring 'roc_auc' cannot judge this target: "),
+        ({"scoring": "roc_auc", "n_trials": 1}, "the scoring 'roc_auc' cannot judge this target: "),
     ],
 )
 def test_what_cannot_be(options, says):
-    model = bh.CompactForestClassifier(**({"trials": 1} | options))
+    model = bh.CompactForestClassifier(**({"n_trials": 1} | options))
     with pytest.raises((ValueError, TypeError), match=says):
         model.fit(*IRIS)
 
 
 def test_too_few_rows_or_classes():
-    model = bh.CompactForestClassifier(trials=1)
+    model = bh.CompactForestClassifier(n_trials=1)
     with pytest.raises(ValueError, match="2 rows, no two of a class, are too few"):
         model.fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(ValueError, match="y has one class only, 'a'"):
@@ -242,7 +242,7 @@ def test_too_few_rows_or_classes():
 
 def test_features_that_say_nothing():
     rows = np.zeros((60, 3))
-    model = bh.CompactForestClassifier(500, trials=2, random_state=0).fit(rows, np.arange(60) % 3 == 0)
+    model = bh.CompactForestClassifier(500, n_trials=2, random_state=0).fit(rows, np.arange(60) % 3 == 0)
     assert not model.predict(rows).any()
 
 
@@ -252,5 +252,5 @@ def test_an_ensemble_of_the_callers_never_learns_from_rows_that_judge_it(monkeyp
     rng = np.random.default_rng(0)
     noise, labels = rng.normal(size=(1500, 4)), rng.integers(0, 2, 1500)
     forest = RandomForestClassifier(10, random_state=0)
-    model = bh.CompactForestClassifier("4KB", estimator=forest, trials=2, random_state=0).fit(noise, labels)
+    model = bh.CompactForestClassifier("4KB", estimator=forest, n_trials=2, random_state=0).fit(noise, labels)
     assert model.report_.score < 0.6

@@ -32,7 +32,7 @@ def test_missing_and_unknown_categories_are_zeros_or_nan():
     expected = [[0, 1, 1.5, NAN], [0, 0, NAN, 1], [1, 0, 3, NAN], [0, 0, 4, 0]]
     np.testing.assert_array_equal(ENCODING.apply(COLUMNS), np.array(expected, np.float32))
     assert ENCODING.feature_names == ("colour=blue", "colour=red", "size", "grade")
-    assert ENCODING.nominal == {"colour", "grade"}
+    assert ENCODING.categorical == {"colour", "grade"}
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_any_float_and_text_comes_back(tmp_path_factory, cells, delimiter):
     path = tmp_path_factory.mktemp("any") / "rows.csv"
     frame = pd.DataFrame({"x": [number for number, _ in cells], "word": [text for _, text in cells], "y": "a"})
     frame.to_csv(path, index=False, sep=delimiter, quoting=2)
-    table = read_features(path, "y", nominal=("word",))
+    table = read_features(path, "y", categorical=("word",))
     np.testing.assert_array_equal(column(table, "x"), frame["x"].to_numpy(np.float32))
     expected = [text.strip() for _, text in cells]
     assert column(table, "word") == [None if _collect.is_missing(text) else text for text in expected]
@@ -126,7 +126,7 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
     frame.to_csv(tmp_path / "rows.csv")
     table = read_table(tmp_path / "rows.csv", "y")
     agree(table, frame)
-    assert "Left out 'unnamed: 0': it is the number of the row." in table.notes
+    assert "Dropped column 'unnamed: 0': it numbers the rows." in table.notes
 
 
 @pytest.mark.parametrize(
@@ -194,9 +194,9 @@ def test_columns_that_tell_nothing_are_left_out_with_a_reason(tmp_path):
         "same word": "is 'x' in every row",
         "name": "is text with 600 different values in 600 rows: an identifier or free text",
         "street": "is text with 300 different values in 600 rows: an identifier or free text",
-        "id": "is the number of the row",
+        "id": "numbers the rows",
     }
-    assert "Left out 'same': it is 7 in every row." in table.notes
+    assert "Dropped column 'same': it is 7 in every row." in table.notes
     assert read_features(tmp_path / "rows.csv").names == tuple(frame.columns)
 
 

@@ -1,7 +1,5 @@
 """Encoding against pandas and loops, and tables for models that there are."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +15,7 @@ from billhook.tables import Categorical, Table, encode, features_of, read_featur
 def table_of(codes, categories, y, task):
     column = Categorical(np.array(codes, np.int32), categories)
     number = np.arange(len(y), dtype=np.float32)
-    return Table(Path("t.csv"), ("n", "c"), (number, column), np.array(y), task)
+    return Table("t.csv", ("n", "c"), (number, column), np.array(y), task)
 
 
 @given(st.data())
@@ -114,7 +112,7 @@ def test_a_model_reads_the_table_it_was_trained_on(trained, tmp_path):
     for name, write in (("a.csv", frame.to_csv), ("a.parquet", frame.to_parquet)):
         shuffled = frame[["y", "sex", "version", "age"]].assign(other="x")
         getattr(shuffled, write.__name__)(tmp_path / name, index=False)
-        table = read_features(tmp_path / name, "y", nominal=packed.encoding.nominal)
+        table = read_features(tmp_path / name, "y", categorical=packed.encoding.categorical)
         np.testing.assert_array_equal(features_of(table, packed), X)
 
 
@@ -123,7 +121,7 @@ def test_categories_that_look_like_numbers_stay_names(trained, tmp_path):
     packed, frame, X = trained
     part = frame["version"].isin(["1", "1.0", "10"]).to_numpy()
     frame[part].to_csv(tmp_path / "part.csv", index=False)
-    table = read_features(tmp_path / "part.csv", nominal=packed.encoding.nominal)
+    table = read_features(tmp_path / "part.csv", categorical=packed.encoding.categorical)
     np.testing.assert_array_equal(features_of(table, packed), X[part])
 
 
@@ -134,10 +132,10 @@ def test_what_a_table_lacks_is_said(trained, tmp_path):
         features_of(read_features(tmp_path / "few.csv"), packed)
     frame.assign(age="1,5").to_csv(tmp_path / "text.csv", index=False)
     with pytest.raises(ValueError, match=r"'age' of .* holds '1,5' in row 1, which is not a number; write decimals"):
-        features_of(read_features(tmp_path / "text.csv", nominal=packed.encoding.nominal), packed)
+        features_of(read_features(tmp_path / "text.csv", categorical=packed.encoding.categorical), packed)
     frame.assign(age=pd.Timestamp("2020-01-01")).to_parquet(tmp_path / "date.parquet")
     with pytest.raises(ValueError, match=r"lacks the column 'age', .*: it is of the type timestamp"):
-        features_of(read_features(tmp_path / "date.parquet", nominal=packed.encoding.nominal), packed)
+        features_of(read_features(tmp_path / "date.parquet", categorical=packed.encoding.categorical), packed)
 
 
 def test_a_forest_without_names_takes_all_numbers(tmp_path):

@@ -62,7 +62,7 @@ def test_labels_keep_their_type(labels, kind, tmp_path):
 
 def test_numbers_are_read_as_names_where_a_model_asks_for_them(tmp_path):
     pd.DataFrame({"a": [10.0, 2.5, None], "b": [123456789, 7, 7]}).to_parquet(tmp_path / "rows.parquet")
-    a, b = read_features(tmp_path / "rows.parquet", nominal=("a", "b")).columns
+    a, b = read_features(tmp_path / "rows.parquet", categorical=("a", "b")).columns
     assert (a.categories, a.codes.tolist()) == (("10", "2.5"), [0, 1, -1])
     assert (b.categories, b.codes.tolist()) == (("123456789", "7"), [0, 1, 1])
 

@@ -21,7 +21,7 @@ from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
 from billhook.codegen import target_named
 from billhook.forest import Forest, load
-from billhook.tables import Table, features_of, read_features, read_table
+from billhook.tables import Table, features_of, is_frame, read_features, read_table, table_of_frame
 
 
 def fit_table(
@@ -145,7 +145,7 @@ def fit_table(
                 user_ensemble=None if model is None else _user_ensemble(model, encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=effective_n_jobs(n_jobs),
-                title=str(read.path),
+                title=read.title,
                 notes=(*read.notes, *encoded.notes, *_notes_on(model)),
                 **options,
             )
@@ -178,8 +178,8 @@ def _read(table: Any, label: str | None, task: str | None) -> Table:
         raise ValueError("label must be the name of the column to predict, not None")
     if isinstance(table, str | PathLike):
         return read_table(table, label, task=task)
-    from billhook.tables import table_of_frame
-
+    if not is_frame(table):
+        raise TypeError(f"table must be the path of a file or a data frame, not {type(table).__name__}")
     return table_of_frame(table, label, task=task)
 
 

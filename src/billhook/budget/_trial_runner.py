@@ -114,7 +114,10 @@ class TrialRunner:
         return self.stages(trial, split, is_quick=is_quick).packed
 
     def stages(self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False) -> Stages:
-        """Return the model of a trial and the forests on the way to it; `n_leaves` are grown if other trials need them."""
+        """Return the model of a trial and the forests on the way to it.
+
+        `n_leaves` leaves are grown if other trials of the same ensemble need more.
+        """
         own_leaves = self.n_leaves(trial)
         forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
         if trial.growth.family == "boosted":  # not the trees that were grown for another trial

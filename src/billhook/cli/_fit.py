@@ -114,7 +114,7 @@ def _demo_table() -> Table:
     X, y = load_digits(return_X_y=True)
     names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))
     columns = tuple(np.ascontiguousarray(column, np.float32) for column in X.T)
-    return Table(Path("scikit-learn's digits"), names, columns, y, "classification")
+    return Table("scikit-learn's digits", names, columns, y, "classification")
 
 
 def _print_summary(result: FitResult, out: Path, shown_notes: frozenset[str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from subprocess import SubprocessError
 
 from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
+from billhook.cli._messages import as_options
 from billhook.codegen import MissingToolError
 
 
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"billhook: {error}", file=sys.stderr)
         return 3
     except (OSError, ValueError, TypeError, ImportError, RuntimeError, SubprocessError) as error:
-        print(f"billhook: {error}", file=sys.stderr)
+        print(f"billhook: {as_options(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("billhook: interrupted; nothing was written", file=sys.stderr)

@@ -4,7 +4,7 @@ from subprocess import SubprocessError
 from typing import Any
 
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
-from billhook.cli._model import nominal_of
+from billhook.cli._model import categorical_of
 from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, measure, targets
 from billhook.packing import load
 from billhook.tables import features_of, read_features
@@ -35,7 +35,7 @@ def run(given: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each device."""
     model = load(given.model)
     packed = packed_as_asked(model, given, {})
-    X = features_of(read_features(given.table, given.label, nominal=nominal_of(packed)), packed)
+    X = features_of(read_features(given.table, given.label, categorical=categorical_of(packed)), packed)
     names = [target.name for target in targets()] if given.target == "all" else [given.target]
     print(f"{given.model}: {packed!r}", file=sys.stderr)
     found: list[Measurement] = []

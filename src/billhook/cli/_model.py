@@ -41,14 +41,14 @@ def read(given: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArra
 
 def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Return the rows of a table for this forest, and their labels as it knows them."""
-    table = read_features(path, label, nominal=nominal_of(forest))
+    table = read_features(path, label, categorical=categorical_of(forest))
     return features_of(table, forest), labels_like(table.y, forest.classes)
 
 
-def nominal_of(model: Forest | Packed) -> frozenset[str]:
+def categorical_of(model: Forest | Packed) -> frozenset[str]:
     """Return the names of the columns that a model reads as names, whatever they look like."""
     encoding = model.encoding if isinstance(model, Packed) else None
-    return frozenset() if encoding is None else encoding.nominal
+    return frozenset() if encoding is None else encoding.categorical
 
 
 def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:

@@ -84,7 +84,7 @@ def load_table(
     *,
     name: str | None = None,
     task: str | None = None,
-    nominal: Ordering = "one_hot",
+    categorical: Ordering = "one_hot",
     missing: Literal["keep", "remove"] = "keep",
     split: str | None = None,
 ) -> DataSet:
@@ -96,7 +96,7 @@ def load_table(
         As for `read_table`, which says what is guessed and left out; `notes` has it.
     name : str, optional
         By default that of the file, without its suffix.
-    nominal : {"one_hot", "ordered"}
+    categorical : {"one_hot", "ordered"}
         See `encode`. Ordered categories are learned from all rows, those to test on included.
     missing : {"keep", "remove"}
         Whether rows with missing values stay (NaN in numbers, 0 in all features of a one-hot column) or are removed.
@@ -117,8 +117,8 @@ def load_table(
             raise ValueError(f"every row of {path} has missing values: use missing='keep'")
         table = table.take(rows)
         parts = None if parts is None else parts[rows]
-    X, encoding = encode(table, nominal)
-    train, test = (None, None) if parts is None else _split_of(parts, split, table.path)
+    X, encoding = encode(table, categorical)
+    train, test = (None, None) if parts is None else _split_of(parts, split, table.title)
     plain = Path(path).name.removesuffix(".gz")
     return DataSet(
         name or plain.rpartition(".")[0] or plain,
@@ -144,17 +144,17 @@ def complete_rows(table: Table) -> Rows:
 def _without_split(table: Table, split: str) -> tuple[Table, NDArray[Any]]:
     """Return the table without the column of the split, and what that holds."""
     if split in table.left_out:
-        raise ValueError(f"column {split!r} of {table.path} {table.left_out[split]}: it is no split")
-    at = table.names.index(resolve_name(split, {name: name for name in table.names}, f"{table.path} has no column"))
+        raise ValueError(f"column {split!r} of {table.title} {table.left_out[split]}: it is no split")
+    at = table.names.index(resolve_name(split, {name: name for name in table.names}, f"{table.title} has no column"))
     column = table.columns[at]
     found = sorted(column.categories) if isinstance(column, Categorical) else ["numbers"]
     if not isinstance(column, Categorical) or found != sorted(PARTS) or (column.codes < 0).any():
-        raise ValueError(f"column {split!r} of {table.path} must hold train or test in every row, not {found[:3]}")
+        raise ValueError(f"column {split!r} of {table.title} must hold train or test in every row, not {found[:3]}")
     others = [k for k in range(len(table.names)) if k != at]
     if not others:
-        raise ValueError(f"{table.path} has no column to learn from beside {split!r}")
+        raise ValueError(f"{table.title} has no column to learn from beside {split!r}")
     rest = Table(
-        table.path,
+        table.title,
         tuple(table.names[k] for k in others),
         tuple(table.columns[k] for k in others),
         table.y,
@@ -165,10 +165,10 @@ def _without_split(table: Table, split: str) -> tuple[Table, NDArray[Any]]:
     return rest, np.array(column.categories)[column.codes]
 
 
-def _split_of(parts: NDArray[Any], split: str | None, path: Path) -> tuple[Rows, Rows]:
+def _split_of(parts: NDArray[Any], split: str | None, title: str) -> tuple[Rows, Rows]:
     train, test = (np.flatnonzero(parts == part) for part in PARTS)
     if not len(train) or not len(test):
-        raise ValueError(f"no row with {PARTS[bool(len(train))]} in column {split!r} of {path} is left")
+        raise ValueError(f"no row with {PARTS[bool(len(train))]} in column {split!r} of {title} is left")
     return train, test
 
 

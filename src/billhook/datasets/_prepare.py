@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -50,7 +51,9 @@ def prepare(entry: Entry, table: Table, rows: Which = "paper") -> DataSet:
         parts = parts[kept]
     encoding = Encoding(tuple(map(_encoded, table.names, table.columns)))
     if encoding.n_features != entry.features:
-        raise ValueError(f"{table.path.name} makes {encoding.n_features} features; {entry.name} has {entry.features}")
+        raise ValueError(
+            f"{Path(table.title).name} makes {encoding.n_features} features; {entry.name} has {entry.features}"
+        )
     train, test = (None, None) if parts is None else tuple(np.flatnonzero(parts == part) for part in PARTS)
     return DataSet(
         entry.name,
@@ -86,7 +89,7 @@ def _parted(entry: Entry, table: Table) -> tuple[Table, NDArray[Any] | None]:
         at = table.names.index(SPLIT)
         column = table.columns[at]
         if not isinstance(column, Categorical) or set(column.categories) != set(PARTS) or (column.codes < 0).any():
-            raise ValueError(f"column {SPLIT!r} of {table.path.name} must hold train or test in every row")
+            raise ValueError(f"column {SPLIT!r} of {Path(table.title).name} must hold train or test in every row")
         parts = np.array(column.categories)[column.codes]
         return replace(_without(table, [at]), y=y), parts
     if not entry.n_train:
@@ -135,7 +138,7 @@ def _with_category(column: Column) -> Column:
 def _filled(column: Column, table: Table) -> Column:
     if isinstance(column, Categorical):
         raise ValueError(
-            f"{table.path.name} has a column of names, such as {column.categories[:3]}; numbers are expected"
+            f"{Path(table.title).name} has a column of names, such as {column.categories[:3]}; numbers are expected"
         )
     return np.where(np.isnan(column), np.float32(-1), column)
 
@@ -160,13 +163,13 @@ def _check_counts(entry: Entry, table: Table) -> None:
     n_rows, classes = len(table.y), np.unique(table.y, return_counts=True)
     known = {entry.rows, entry.rows_downloaded} - {0}
     if n_rows not in known:
-        raise ValueError(f"{table.path.name} has {n_rows:,} rows; {entry.name} has {_or(sorted(known))}")
+        raise ValueError(f"{Path(table.title).name} has {n_rows:,} rows; {entry.name} has {_or(sorted(known))}")
     if len(classes[0]) != entry.classes:
-        raise ValueError(f"{table.path.name} has {len(classes[0])} classes; {entry.name} has {entry.classes}")
+        raise ValueError(f"{Path(table.title).name} has {len(classes[0])} classes; {entry.name} has {entry.classes}")
     # Files may call the classes differently.
     if n_rows == entry.rows and entry.counts and sorted(classes[1].tolist()) != sorted(entry.counts):
         raise ValueError(
-            f"the classes in {table.path.name} have {sorted(classes[1].tolist())} rows; those of {entry.name} "
+            f"the classes in {Path(table.title).name} have {sorted(classes[1].tolist())} rows; those of {entry.name} "
             f"{sorted(entry.counts)}"
         )
 

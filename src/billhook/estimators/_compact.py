@@ -26,7 +26,7 @@ from billhook.budget import (
 )
 from billhook.codegen import target_named
 from billhook.estimators._forest_estimator import ForestEstimator
-from billhook.estimators._frames import FrameRows, frame_table, has_categories
+from billhook.estimators._frames import frame_features, frame_table, has_categories
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import Packed
@@ -178,8 +178,8 @@ class _CompactForest(ForestEstimator):
         return self._packed().predict(self._rows(X))
 
     def _rows(self, X: Any) -> Any:
-        encoding = self._packed().encoding
-        return super()._rows(X) if encoding is None else FrameRows(self, encoding).features(X)
+        packed = self._packed()
+        return super()._rows(X) if packed.encoding is None else frame_features(self, X, packed)
 
     def _packed(self) -> Packed:
         check_is_fitted(self)

@@ -194,7 +194,7 @@ class _Made:
         ):
             same = [choice for choice in method.choices() if method.settings("", choice)["trials"] == trials]
             budgets = tuple(sorted({budget_of(choice, method) for choice in same}))
-            search = once(partial(search_budgets, rows, budgets, trials=trials, seed=self.seed()))
+            search = once(partial(search_budgets, rows, budgets, n_trials=trials, seed=self.seed()))
 
             def best(budget: int, search: Callable[[], Any] = search) -> Made:
                 if search().best(budget) is None:

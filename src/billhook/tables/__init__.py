@@ -11,8 +11,10 @@ from billhook.tables._columns import (
     encoding_to_json,
 )
 from billhook.tables._encode import Ordering, encode, features_of
+from billhook.tables._frames import frame_columns, is_frame, table_of, table_of_frame
 from billhook.tables._labels import labels_like
-from billhook.tables._table import Table, read_features, read_table
+from billhook.tables._read import read_features, read_table
+from billhook.tables._table import Table
 
 __all__ = [
     "MOST_CATEGORIES",
@@ -26,8 +28,12 @@ __all__ = [
     "encoding_from_json",
     "encoding_to_json",
     "features_of",
+    "frame_columns",
+    "is_frame",
     "is_number",
     "labels_like",
     "read_features",
     "read_table",
+    "table_of",
+    "table_of_frame",
 ]

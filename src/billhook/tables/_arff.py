@@ -40,22 +40,22 @@ class Arff(NamedTuple):
         """Nothing is guessed."""
         return ()
 
-    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
         """Return the columns."""
         wanted: list[Wanted] = [
-            "label" if name == label else "guess" if type_ in NUMBERS and name not in nominal else "text"
+            "label" if name == label else "guess" if type_ in NUMBERS and name not in categorical else "text"
             for name, type_, _ in self.attributes
         ]
         columns = {}
         for attribute, column in zip(self.attributes, collect(self._blocks, wanted), strict=True):
             if attribute.name != label:
                 column = Unread("holds dates, which are not read") if attribute.type == "date" else column
-                self._check(attribute, column, is_asked=attribute.name in nominal)
+                self._check(attribute, column, is_asked=attribute.name in categorical)
             columns[attribute.name] = column
         if label is None:
             return Raw(columns, None)
-        is_nominal = next(one.type not in NUMBERS for one in self.attributes if one.name == label)
-        return Raw(columns, Labels(columns.pop(label), is_nominal))
+        is_text = next(attribute.type not in NUMBERS for attribute in self.attributes if attribute.name == label)
+        return Raw(columns, Labels(columns.pop(label), is_text))
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""
@@ -66,7 +66,7 @@ class Arff(NamedTuple):
                 f"{self.path} declares {attribute.name!r} as {attribute.type}, but it holds {_odd(column)!r}"
             )
         unknown = sorted(set(column.categories) - attribute.names)
-        if attribute.type == "nominal" and unknown:
+        if attribute.type == "categorical" and unknown:
             raise ValueError(f"{self.path} does not declare {unknown[0]!r} as a value of {attribute.name!r}")
 
     def _blocks(self) -> Iterator[Rows]:
@@ -114,7 +114,7 @@ def _attribute(text: str, where: str) -> Attribute:
         raise ValueError(f"{where} declares no attribute: {text[:40]!r}")
     name, declared = _plain(found), found[4].strip()
     if declared.startswith("{") and declared.endswith("}"):
-        return Attribute(name, "nominal", frozenset(_cells(declared[1:-1])))
+        return Attribute(name, "categorical", frozenset(_cells(declared[1:-1])))
     type_ = declared.split(None, 1)[0].lower() if declared else ""
     if type_ not in (*NUMBERS, "string", "date"):
         raise ValueError(

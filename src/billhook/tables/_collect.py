@@ -42,12 +42,12 @@ class Labels(NamedTuple):
     ----------
     cells : array of objects
         As they stand in the file: strings from a file of text, else of any type.
-    is_nominal : bool
-        Whether the file says that they are names, whatever they look like.
+    is_text : bool
+        Whether the file says that they are text, whatever they look like.
     """
 
     cells: NDArray[Any]
-    is_nominal: bool
+    is_text: bool
 
 
 class Raw(NamedTuple):
@@ -68,8 +68,8 @@ class Source(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how it is read."""
 
-    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
-        """Return its columns, those of `nominal` as names even where they look like numbers."""
+    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
+        """Return its columns, those of `categorical` as text even where they look like numbers."""
 
 
 def is_missing(cell: Any) -> bool:
@@ -118,7 +118,7 @@ def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[Rows]:
 
 
 def collect(read_blocks: Callable[[], Iterator[Rows]], wanted: Sequence[Wanted]) -> list[Any]:
-    """Return a column for each kind wanted: numbers, Nominal, Unread, or for a label an array of strings.
+    """Return a column for each kind wanted: numbers, Categorical, Unread, or for a label an array of strings.
 
     What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read a
     second time.
@@ -201,7 +201,7 @@ class _Texts:
     def finished(self) -> Categorical | Unread:
         if self.is_full:
             return unread_texts(self.index)
-        return nominal_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.index))
+        return categorical_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.index))
 
 
 class _Cells:
@@ -236,12 +236,26 @@ def unread_texts(texts: Collection[str]) -> Unread:
     return Unread(too_many(texts, f"more than {MOST_TEXTS:,} different values"))
 
 
-def nominal_of(codes: NDArray[np.int32], texts: Sequence[str]) -> Categorical:
-    """Return a column whose categories are the texts that occur, sorted, without those that stand for missing."""
+def text_of(value: Any) -> str:
+    """Return a value as a text file has it: whole numbers without a point."""
+    return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value).strip()
+
+
+def categorical_of(
+    codes: NDArray[np.int32], texts: Sequence[str], declared: Sequence[str] | None = None
+) -> Categorical:
+    """Return a column whose categories are the texts that occur, without those that stand for missing.
+
+    The categories are sorted as text, or in the order in which they are declared.
+    """
     occurs = np.zeros(len(texts), np.bool_)
     occurs[codes[codes >= 0]] = True
     present = [k for k, text in enumerate(texts) if occurs[k] and not is_missing(text)]
-    categories = tuple(sorted({texts[k] for k in present}))
+    different = {texts[k] for k in present}
+    ordered = (
+        sorted(different) if declared is None else [text for text in dict.fromkeys(declared) if text in different]
+    )
+    categories = tuple(ordered)
     place = {category: n for n, category in enumerate(categories)}
     new = np.full(len(texts) + 1, -1, np.int32)  # the last entry is for -1
     new[present] = [place[texts[k]] for k in present]

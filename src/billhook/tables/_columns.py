@@ -78,7 +78,7 @@ class Encoding:
     >>> encoding = Encoding((EncodedColumn("age"), colour))
     >>> encoding.feature_names
     ('age', 'colour=blue', 'colour=green', 'colour=red')
-    >>> seen = Nominal(np.array([1, 0, -1], np.int32), ("blue", "red"))
+    >>> seen = Categorical(np.array([1, 0, -1], np.int32), ("blue", "red"))
     >>> encoding.apply({"colour": seen, "age": np.array([30, 40, 50], np.float32)})
     array([[30.,  0.,  0.,  1.],
            [40.,  1.,  0.,  0.],
@@ -98,8 +98,8 @@ class Encoding:
         return sum(column.n_features for column in self.columns)
 
     @property
-    def nominal(self) -> frozenset[str]:
-        """The names of the columns that hold categories."""
+    def categorical(self) -> frozenset[str]:
+        """The names of the categorical columns."""
         return frozenset(column.name for column in self.columns if column.kind != "number")
 
     def apply(self, columns: Mapping[str, Column]) -> NDArray[np.float32]:

@@ -23,13 +23,13 @@ class Delimited(NamedTuple):
     has_names: bool
     notes: tuple[str, ...]
 
-    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
         """Return the columns."""
         wanted: list[Wanted] = [
-            "label" if name == label else "text" if name in nominal else "guess" for name in self.names
+            "label" if name == label else "text" if name in categorical else "guess" for name in self.names
         ]
         columns = dict(zip(self.names, collect(self._blocks, wanted), strict=True))
-        labels = None if label is None else Labels(columns.pop(label), is_nominal=False)
+        labels = None if label is None else Labels(columns.pop(label), is_text=False)
         return Raw(columns, labels)
 
     def _blocks(self) -> Iterator[Rows]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from billhook._checks import resolve_name
 from billhook.tables._collect import is_number
 from billhook.tables._columns import Categorical, Column, EncodedColumn, Encoding
+from billhook.tables._frames import TITLE, frame_columns
 from billhook.tables._table import Table
 
 Ordering = Literal["one_hot", "ordered"]
@@ -22,19 +23,19 @@ class HasFeatureNames(Protocol):
         """The names of the features, if they have any."""
 
 
-def encode(table: Table, nominal: Ordering = "one_hot") -> tuple[NDArray[np.float32], Encoding]:
+def encode(table: Table, categorical: Ordering = "one_hot") -> tuple[NDArray[np.float32], Encoding]:
     """Return the features of a table that `read_table` read, and how they come from its columns.
 
     Parameters
     ----------
     table : Table
-    nominal : {"one_hot", "ordered"}
-        What becomes of columns of names: a feature for each category; or one feature, the place of the category in
-        the order of its mean target. For two classes that is the share of the second class; for more, where the
-        shares of the classes lie on their first principal direction (Coppersmith et al. 1999). Columns of two
-        categories are one feature, 0 or 1, either way.
+    categorical : {"one_hot", "ordered"}
+        How categorical columns are encoded: one-hot, a feature for each category; or ordered, one feature, the place
+        of the category in the order of its mean target. For two classes that is the share of the second class; for
+        more, where the shares of the classes lie on their first principal direction (Coppersmith et al. 1999).
+        Columns of two categories are one feature, 0 or 1, either way.
     """
-    kind: Ordering = resolve_name(nominal, {"one_hot": "one_hot", "ordered": "ordered"}, "there is no encoding")
+    kind: Ordering = resolve_name(categorical, {"one_hot": "one_hot", "ordered": "ordered"}, "there is no encoding")
     encoding = Encoding(
         tuple(
             EncodedColumn(name) if not isinstance(column, Categorical) else _encoded(name, column, table, kind)
@@ -44,19 +45,27 @@ def encode(table: Table, nominal: Ordering = "one_hot") -> tuple[NDArray[np.floa
     return encoding.apply(dict(zip(table.names, table.columns, strict=True))), encoding
 
 
-def features_of(table: Table, model: HasFeatureNames) -> NDArray[np.float32]:
-    """Return the features that a model takes: by its encoding, by name, or all numbers if it knows no names."""
-    columns = dict(zip(table.names, table.columns, strict=True))
+def features_of(rows: Any, model: HasFeatureNames) -> NDArray[np.float32]:
+    """Return the features that a model takes: by its encoding, by name, or all numbers if it knows no names.
+
+    Parameters
+    ----------
+    rows : Table or data frame
+        Columns that the model does not know are ignored, whatever they hold. Categories that it does not know count
+        as missing.
+    model : Forest or Packed
+    """
     encoding: Encoding | None = getattr(model, "encoding", None)
+    table = rows if isinstance(rows, Table) else _table_for(rows, model, encoding)
+    columns = dict(zip(table.names, table.columns, strict=True))
     if encoding is not None:
-        nominal = encoding.nominal
         for column in encoding.columns:
             _check_there(column.name, table)
-            if column.name not in nominal:
-                _numbers(column.name, columns[column.name], table)
+            if column.kind == "number":
+                columns[column.name] = _numbers(column.name, columns[column.name], table)
         return encoding.apply(columns)
     if all(isinstance(column, Categorical) for column in table.columns):
-        raise ValueError(f"{table.path} has no column of numbers")
+        raise ValueError(f"{table.title} has no column of numbers")
     if model.feature_names is None:
         return np.stack([column for column in table.columns if isinstance(column, np.ndarray)], axis=1)
     for name in model.feature_names:
@@ -64,21 +73,34 @@ def features_of(table: Table, model: HasFeatureNames) -> NDArray[np.float32]:
     return np.stack([_numbers(name, columns[name], table) for name in model.feature_names], axis=1)
 
 
+def _table_for(frame: Any, model: HasFeatureNames, encoding: Encoding | None) -> Table:
+    """Return the columns of a data frame that a model knows."""
+    if encoding is None:
+        columns = frame_columns(frame, names=model.feature_names)
+    else:
+        names = {column.name for column in encoding.columns}
+        columns = frame_columns(frame, names=names, categorical=encoding.categorical)
+    return Table(TITLE, tuple(columns), tuple(columns.values()), np.zeros(0), None)
+
+
 def _check_there(name: str, table: Table) -> None:
     if name not in table.names:
         why = f": it {table.left_out[name]}" if name in table.left_out else ""
-        raise ValueError(f"the table lacks the column {name!r}, which the forest was trained on{why}")
+        raise ValueError(f"{table.title} lacks the column {name!r}, which the model was trained on{why}")
 
 
 def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
     if not isinstance(column, Categorical):
         return column
-    odd = np.array([*(not is_number(category) for category in column.categories), False])
-    row = int(np.argmax(odd[column.codes]))
+    lowered = [category.lower() for category in column.categories]
+    if set(lowered) <= {"false", "true"}:  # booleans as files have them, or no value in any row
+        return np.array([*(float(text == "true") for text in lowered), np.nan], np.float32)[column.codes]
+    odd = np.array([*(not is_number(category) for category in column.categories), False])[column.codes]
+    row = int(np.argmax(odd if odd.any() else column.codes >= 0))
     cell = column.categories[column.codes[row]]
     hint = "write decimals with a point" if "," in cell else "the model was trained on numbers there"
     raise ValueError(
-        f"column {name!r} of {table.path} holds {short(cell)} in row {row + 1:,}, which is not a number; {hint}"
+        f"column {name!r} of {table.title} holds {short(cell)} in row {row + 1:,}, which is not a number; {hint}"
     )
 
 

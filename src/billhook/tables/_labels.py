@@ -1,7 +1,6 @@
 """The column to predict: classes or numbers."""
 
 import re
-from pathlib import Path
 from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -27,16 +26,16 @@ class Labelled(NamedTuple):
     notes: tuple[str, ...]
 
 
-def target_of(labels: Labels, name: str, path: Path, task: str | None) -> Labelled:
+def target_of(labels: Labels, name: str, title: str, task: str | None) -> Labelled:
     """Return the labels as classes or numbers.
 
     Without a task, text and few different whole numbers are classes, and other numbers are numbers.
     """
-    where = label_column(name, path)
+    where = label_column(name, title)
     known: dict[str, Task] = {name: name for name in get_args(Task)}
     asked = None if task is None else resolve_name(task, known, "there is no task")
     different = list(dict.fromkeys(labels.cells.tolist()))
-    numbers = _numbers(different, asked, is_nominal=labels.is_nominal)
+    numbers = _numbers(different, asked, is_text=labels.is_text)
     check_present(labels.cells, where, NO_LABEL if numbers is None else MISSING)
     chosen, notes = (asked, ()) if asked else _guess(different, numbers, repr(name), len(labels.cells))
     y = _as_numbers(labels.cells, numbers, where) if chosen == "regression" else _as_classes(labels, numbers)
@@ -48,9 +47,19 @@ def target_of(labels: Labels, name: str, path: Path, task: str | None) -> Labell
     return Labelled(y, chosen, notes)
 
 
-def label_column(name: str, path: Path) -> str:
+def label_name(label: str, names: tuple[str, ...], title: str) -> str:
+    """Return the name of the label column; -1 stands for the last column unless one is called so."""
+    if label not in names and re.fullmatch(r"-\d+", str(label)) and 1 <= -int(label) <= len(names):
+        return names[int(label)]
+    name = resolve_name(label, {name: name for name in names}, f"{title} has no column", "its columns are")
+    if len(names) < 2:
+        raise ValueError(f"{title} has no column beside {name!r}")
+    return name
+
+
+def label_column(name: str, title: str) -> str:
     """Return what messages call the column of the labels."""
-    return f"the label column {name!r} of {path}"
+    return f"the label column {name!r} of {title}"
 
 
 def check_present(cells: NDArray[Any], where: str, missing: frozenset[str]) -> None:
@@ -88,9 +97,9 @@ def _is_absent(cell: Any, missing: frozenset[str]) -> bool:
     return cell is None or (isinstance(cell, str) and cell.lower() in missing) or cell != cell
 
 
-def _numbers(different: list[Any], asked: Task | None, *, is_nominal: bool) -> dict[Any, float] | None:
+def _numbers(different: list[Any], asked: Task | None, *, is_text: bool) -> dict[Any, float] | None:
     """Return the number that each cell stands for; None if they are names."""
-    if asked != "regression" and is_nominal:
+    if asked != "regression" and is_text:
         return None
     texts = [cell for cell in different if isinstance(cell, str)]
     # 01 and 02 are names: the zero would be lost.

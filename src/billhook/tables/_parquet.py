@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.tables._collect import MOST_TEXTS, Labels, Raw, Unread, nominal_of, unread_texts
+from billhook.tables._collect import MOST_TEXTS, Labels, Raw, Unread, categorical_of, text_of, unread_texts
 from billhook.tables._columns import Categorical, Column
 
 MAGIC = b"PAR1"
@@ -19,10 +19,12 @@ class Parquet(NamedTuple):
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
-    def read(self, label: str | None, nominal: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
         """Return the columns, read one after the other."""
         columns = {
-            name: _column(self._cells(name), is_nominal=name in nominal) for name in self.names if name != label
+            name: _column(self._cells(name), is_categorical=name in categorical)
+            for name in self.names
+            if name != label
         }
         return Raw(columns, None if label is None else _labels(self._cells(label), label))
 
@@ -67,33 +69,28 @@ def _labels(cells: Any, name: str) -> Labels:
     return Labels(labels, not _is_number(cells.type))
 
 
-def _column(cells: Any, *, is_nominal: bool) -> Column | Unread:
+def _column(cells: Any, *, is_categorical: bool) -> Column | Unread:
     from pyarrow import types
 
     if types.is_null(cells.type):
         return np.full(len(cells), np.nan, np.float32)
-    if _is_name(cells.type) or (is_nominal and _is_number(cells.type)):
-        return _nominal(cells)
+    if _is_name(cells.type) or (is_categorical and _is_number(cells.type)):
+        return _categorical(cells)
     if _is_number(cells.type):
         return _numbers(cells)
     return Unread(f"is of the type {cells.type}, which is not read")
 
 
-def _nominal(cells: Any) -> Categorical | Unread:
+def _categorical(cells: Any) -> Categorical | Unread:
     from pyarrow import types
 
     # Each part of a file may number its names differently.
     plain = cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
     encoded = plain.dictionary_encode().combine_chunks()
-    texts = [_text(value) for value in encoded.dictionary.to_pylist()]
+    texts = [text_of(value) for value in encoded.dictionary.to_pylist()]
     if len(texts) > MOST_TEXTS:
         return unread_texts(texts)
-    return nominal_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
-
-
-def _text(value: Any) -> str:
-    """Return a value as a text file has it: whole numbers without a point."""
-    return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value).strip()
+    return categorical_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
 
 
 def _numbers(cells: Any) -> NDArray[np.float32]:

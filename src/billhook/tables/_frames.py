@@ -1,0 +1,249 @@
+"""Data frames of any library (pandas, polars, pyarrow and others that narwhals knows), made into tables."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+from reprlib import repr as short
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from billhook._checks import resolve_name
+from billhook.tables._collect import Labels, categorical_of, text_of
+from billhook.tables._columns import Column
+from billhook.tables._labels import Labelled, Task, label_name, target_of
+from billhook.tables._table import Table, training_table
+
+TITLE = "the data frame"
+Kind = Literal["number", "category", "text"]
+REMEDIES = {
+    "Date": "turn it into numbers, for example the year or the days since a date",
+    "Datetime": "turn it into numbers, for example the hour or the days since a date",
+    "Time": "turn it into numbers, for example the seconds since midnight",
+    "Duration": "turn it into numbers, for example its seconds",
+    "List": "make a column of each part",
+    "Array": "make a column of each part",
+    "Struct": "make a column of each part",
+}
+DROP_IT = "turn it into numbers or text, or drop it"
+MIXED = "cast the column to one type: numbers, or text for categories"
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a data frame whose columns are in memory."""
+    # Asked of the type, as to ask a lazy frame for its columns takes time.
+    if isinstance(X, np.ndarray) or not hasattr(type(X), "columns"):
+        return False
+    import narwhals.stable.v1 as nw
+
+    return isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X))
+
+
+def frame_columns(
+    X: Any, *, names: Collection[str] | None = None, categorical: Collection[str] = frozenset()
+) -> dict[str, Column]:
+    """Return the columns of a data frame by name: float32 arrays and Categorical.
+
+    Numbers become float32, rounded to the nearest; booleans become 0 and 1; NaN stands for a missing value. Columns
+    of text are categorical with the categories sorted, and columns of a type that declares its categories (a
+    categorical of pandas, an Enum of polars) have those that occur in the declared order. As in files, "", "NA", "?"
+    and the like stand for a missing value.
+
+    Parameters
+    ----------
+    X : data frame
+        Column names that are no strings do not count, as for scikit-learn: such columns are called by their places,
+        "0", "1" and so on.
+    names : column names, optional
+        The columns to return, in the order of the frame; by default all. Those that the frame lacks are left out.
+    categorical : column names
+        Columns of numbers to return as Categorical: see `Encoding.categorical`.
+    """
+    frame, all_names = _opened(X)
+    return {
+        name: _column(frame[:, place], name, is_categorical=name in categorical)
+        for place, name in enumerate(all_names)
+        if names is None or name in names
+    }
+
+
+def table_of(X: Any, y: ArrayLike, *, task: str | None = None, title: str = TITLE) -> Table:
+    """Return the table of a data frame and its labels, without the columns that no model could learn from.
+
+    Parameters
+    ----------
+    X : data frame
+        Its columns are read as by `frame_columns`, and dropped by the same rules as by `read_table`.
+    y : array-like
+        The labels. With a task they are taken as they are, and have been checked by the caller.
+    task : {"classification", "regression"}, optional
+        By default it is guessed from the labels as by `read_table`.
+    title : str
+        What messages call the table.
+    """
+    columns = frame_columns(X)
+    labels = np.asarray(y)
+    n_rows = len(_opened(X)[0])
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"y must have one label for each of the {n_rows:,} rows of {title}, not shape {labels.shape}"
+        )
+    if task is None:
+        cells = np.empty(n_rows, object)
+        cells[:] = labels.tolist()
+        target = target_of(Labels(cells, labels.dtype.kind not in "iuf"), "y", title, None)
+    else:
+        known: dict[str, Task] = {name: name for name in get_args(Task)}
+        asked: Task = resolve_name(task, known, "there is no task")
+        target = Labelled(labels.astype(np.float64) if asked == "regression" else labels, asked, ())
+    return training_table(title, columns, target)
+
+
+def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = TITLE) -> Table:
+    """Return the table of a data frame that holds the labels in a column, as `read_table` returns that of a file.
+
+    Parameters
+    ----------
+    X : data frame
+        Its columns are read as by `frame_columns`.
+    label : str
+        The column to predict, or whatever a column of the frame is called; "-1" is the last column unless a column
+        has that name.
+    task : {"classification", "regression"}, optional
+        By default text and few different whole numbers are classes; other numbers are for regression.
+    title : str
+        What messages call the table.
+    """
+    frame, names = _opened(X)
+    own_names = _own_names(X)
+    is_own_name = label in own_names and len(names) > 1
+    name = names[own_names.index(label)] if is_own_name else label_name(label, names, title)
+    if not len(frame):
+        raise ValueError(f"{title} has no rows")
+    labels = _labels(frame[:, names.index(name)], name)
+    target = target_of(labels, name, title, task)
+    return training_table(title, frame_columns(X, names=set(names) - {name}), target, label=name)
+
+
+def _opened(X: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the frame as narwhals has it, and the names of its columns."""
+    if not is_frame(X):
+        hint = "; call its collect() first" if hasattr(type(X), "collect") else ""
+        raise TypeError(f"a data frame is expected, not {type(X).__module__}.{type(X).__name__}{hint}")
+    import narwhals.stable.v1 as nw
+
+    names = _names_of(X)  # first, as narwhals refuses names that are there twice in words of its own
+    return nw.from_native(X, eager_only=True), names
+
+
+def _own_names(X: Any) -> list[Any]:
+    # pyarrow calls the arrays themselves columns.
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
+def _names_of(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns, or their places if no name is a string."""
+    names = _own_names(X)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ValueError(f"{TITLE} has more than one column {twice[0]!r}: give each column a name of its own")
+    are_strings = {isinstance(name, str) for name in names}
+    if len(are_strings) == 2:
+        odd = next(name for name in names if not isinstance(name, str))
+        raise TypeError(
+            f"some column names are strings and {odd!r} is not: make all of them strings, for example with "
+            "X.columns = X.columns.astype(str)"
+        )
+    return tuple(names) if True in are_strings else tuple(map(str, range(len(names))))
+
+
+def _column(series: Any, name: str, *, is_categorical: bool) -> Column:
+    kind, cells = _kind_of(series, name)
+    if kind == "number" and not is_categorical:
+        return _numbers(series) if cells is None else _as_float32(cells)
+    cells = _cells(series) if cells is None else cells
+    declared = None
+    if kind == "category" and _declares_order(series):
+        declared = [text_of(value) for value in series.cat.get_categories().to_list()]
+    index: dict[Any, int] = {None: -1}
+    codes = np.fromiter((index.setdefault(cell, len(index) - 1) for cell in cells), np.int32, len(cells))
+    return categorical_of(codes, [text_of(value) for value in list(index)[1:]], declared)
+
+
+def _declares_order(series: Any) -> bool:
+    """Return whether the categories have an order of their own, and not that in which they occur."""
+    return str(series.dtype).startswith("Enum") or bool(series.implementation.is_pandas_like())
+
+
+def _kind_of(series: Any, name: str) -> tuple[Kind, list[Any] | None]:
+    """Return what a column holds, and its cells if only they tell; refuse what is neither numbers nor text."""
+    import narwhals.stable.v1 as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return "number", None
+    if dtype == nw.String:
+        return "text", None
+    if dtype in (nw.Object, nw.Unknown):
+        cells = _cells(series)
+        return _kind_of_values(cells, name), cells
+    if dtype in (nw.Categorical, nw.Enum):
+        cells = _cells(series)
+        _kind_of_values(cells, name)
+        return "category", cells
+    type_name = str(dtype).partition("(")[0]
+    raise ValueError(f"column {name!r} is of the type {dtype}: {REMEDIES.get(type_name, DROP_IT)}")
+
+
+def _kind_of_values(cells: list[Any], name: str) -> Kind:
+    """Return what a column holds by the types of its values."""
+    examples = {type(cell): cell for cell in reversed(cells) if cell is not None}
+    are_text = {issubclass(type_, str) for type_ in examples}
+    odd = [value for type_, value in examples.items() if not issubclass(type_, (str, bool, int, float, Decimal))]
+    if odd:
+        raise ValueError(f"column {name!r} holds {short(odd[0])}, a {type(odd[0]).__name__}: {DROP_IT}")
+    if len(are_text) == 2:
+        text = next(value for value in examples.values() if isinstance(value, str))
+        number = next(value for value in examples.values() if not isinstance(value, str))
+        raise ValueError(
+            f"column {name!r} holds text and numbers, such as {short(text)} and {short(number)}: {MIXED}"
+        )
+    return "text" if True in are_text else "number"
+
+
+def _cells(series: Any) -> list[Any]:
+    """Return the values as Python objects, None where one is missing."""
+    return [
+        None if is_null or cell is None or cell != cell else cell.item() if isinstance(cell, np.generic) else cell
+        for cell, is_null in zip(series.to_list(), series.is_null().to_list(), strict=True)
+    ]
+
+
+def _numbers(series: Any) -> NDArray[np.float32]:
+    import narwhals.stable.v1 as nw
+
+    is_null = np.asarray(series.is_null().to_numpy(), np.bool_)
+    if series.dtype.is_decimal():
+        series = series.cast(nw.Float64)
+    if is_null.any():
+        series = series.fill_null(False if series.dtype == nw.Boolean else 0)
+    with np.errstate(over="ignore"):
+        numbers = np.array(series.to_numpy(), np.float32)
+    numbers[is_null] = np.nan
+    return numbers
+
+
+def _as_float32(cells: Sequence[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return np.array([np.nan if cell is None else float(cell) for cell in cells], np.float64).astype(np.float32)
+
+
+def _labels(series: Any, name: str) -> Labels:
+    kind, cells = _kind_of(series, name)
+    import narwhals.stable.v1 as nw
+
+    labels = np.empty(len(series), object)
+    labels[:] = _cells(series) if cells is None else cells
+    is_number = kind == "number" and series.dtype != nw.Boolean and not any(isinstance(cell, bool) for cell in labels)
+    return Labels(labels, not is_number)
