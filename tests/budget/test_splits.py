@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from billhook.budget import TrainingRows
-from billhook.budget._splits import sample, split
+from billhook.budget._splits import sample_rows, split_rows
 
 
 def rows_of(y, classes=None):
@@ -19,9 +19,9 @@ def test_every_row_is_on_one_side_and_no_class_is_held_out_whole(labels, number,
     rows = rows_of(y, known.size)
     if np.bincount(y).max() < 2:
         with pytest.raises(ValueError, match="too few"):
-            split(rows, number, seed)
+            split_rows(rows, number, seed)
         return
-    parted = split(rows, number, seed)
+    parted = split_rows(rows, number, seed)
     assert sorted([*parted.train, *parted.held_out]) == list(range(len(y)))
     assert parted.held_out.size >= 1
     assert set(y[parted.train]) == set(range(known.size))
@@ -29,19 +29,19 @@ def test_every_row_is_on_one_side_and_no_class_is_held_out_whole(labels, number,
 
 def test_a_share_of_each_class_is_held_out():
     y = np.repeat([0, 1, 2], [1000, 200, 40])
-    parted = split(rows_of(y, 3), 0, 0)
+    parted = split_rows(rows_of(y, 3), 0, 0)
     np.testing.assert_allclose(np.bincount(y[parted.held_out]), [150, 30, 6], atol=1)
 
 
 def test_small_classes_together_have_their_share():
     y = np.repeat(np.arange(500), 2)
-    held = [split(rows_of(y, 500), number, 0).held_out.size for number in range(20)]
+    held = [split_rows(rows_of(y, 500), number, 0).held_out.size for number in range(20)]
     assert np.mean(held) == pytest.approx(150, rel=0.1)
 
 
 def test_numbers_of_both_sides_are_alike():
     y = np.random.default_rng(0).exponential(size=400)
-    means = [y[split(rows_of(y), number, 0).held_out].mean() for number in range(30)]
+    means = [y[split_rows(rows_of(y), number, 0).held_out].mean() for number in range(30)]
     at_random = [np.random.default_rng(k).choice(y, 60, replace=False).mean() for k in range(30)]
     assert np.std(means) < 0.6 * np.std(at_random)
     assert np.mean(means) == pytest.approx(y.mean(), rel=0.05)
@@ -49,16 +49,16 @@ def test_numbers_of_both_sides_are_alike():
 
 def test_parts_differ_by_number_and_by_seed_and_by_nothing_else():
     rows = rows_of(np.arange(300) % 3, 3)
-    one, same = split(rows, 0, 0), split(rows, 0, 0)
+    one, same = split_rows(rows, 0, 0), split_rows(rows, 0, 0)
     np.testing.assert_array_equal(one.held_out, same.held_out)
-    assert not np.array_equal(one.held_out, split(rows, 1, 0).held_out)
-    assert not np.array_equal(one.held_out, split(rows, 0, 1).held_out)
+    assert not np.array_equal(one.held_out, split_rows(rows, 1, 0).held_out)
+    assert not np.array_equal(one.held_out, split_rows(rows, 0, 1).held_out)
 
 
 def test_a_sample_has_every_class():
     y = np.r_[np.zeros(5000, np.int64), 1]
-    some = sample(rows_of(y, 2), 100, 0)
+    some = sample_rows(rows_of(y, 2), 100, 0)
     assert 100 <= some.n_rows <= 102
     assert set(some.y) == {0, 1}
     np.testing.assert_array_equal(y[some.X[:, 0].astype(int)], some.y)
-    assert sample(rows_of(y, 2), 10_000, 0).n_rows == 5001
+    assert sample_rows(rows_of(y, 2), 10_000, 0).n_rows == 5001
