@@ -19,6 +19,7 @@ from billhook.budget._search import FAMILIES, FIRST_FINAL, Candidate, Clock, Sea
 from billhook.budget._shrink import TooSmallError
 from billhook.budget._trees import has_xgboost
 from billhook.codegen import Target, fits_in, flash_with_reader, targets
+from billhook.forest import is_interruption
 from billhook.packing import Packed, size_on_codes
 
 # Smaller budgets that are searched too, for the front.
@@ -88,10 +89,12 @@ def find(
     try:
         progress(search)
         packed = search.final(budget) if final is None else final(best.trial)
-    except KeyboardInterrupt:
-        if not keeps_best:
+    except (Exception, KeyboardInterrupt) as error:
+        if not keeps_best or not is_interruption(error):
             raise
         search.is_stopped, packed = True, best.packed
+    search.is_built, search.stage = True, "writing the report"
+    progress(search)
     bench.forget()
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
     return Found(packed, front_of(search), report, search.is_stopped)

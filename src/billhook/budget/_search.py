@@ -12,6 +12,7 @@ import numpy as np
 from billhook.budget._bench import ALL, Bench, Job, Outcome, jobs_of
 from billhook.budget._recipe import Trial, is_sensible, neighbours
 from billhook.budget._starts import recipes_for, ways_for
+from billhook.forest import is_interruption
 from billhook.packing import Packed
 
 # Rows held out in all that trials are compared by, if so many splits are not too many.
@@ -139,6 +140,7 @@ class Search:
         self.n_done = 0
         self.final_splits: list[int] = []
         self.is_stopped = False
+        self.is_built = False
 
     # What is known
 
@@ -193,9 +195,9 @@ class Search:
             self._explore()
             self.stage = "comparing"
             self._compare()
-        except KeyboardInterrupt:
-            self.is_stopped = True
-            if not self.keeps_best or not self.candidates():
+        except (Exception, KeyboardInterrupt) as error:
+            self.is_stopped = is_interruption(error)
+            if not self.is_stopped or not self.keeps_best or self.best(self.budgets[-1]) is None:
                 raise
         self.stage = "learning from all rows"
 

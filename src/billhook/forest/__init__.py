@@ -2,6 +2,7 @@
 
 from billhook.forest._container import Contents, ModelFileError, read_container, write_container
 from billhook.forest._forest import Forest, same
+from billhook.forest._interruption import is_interruption
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json, load
 from billhook.forest._look_up import look_up
@@ -23,6 +24,7 @@ __all__ = [
     "cut_back",
     "drop",
     "forest_from",
+    "is_interruption",
     "labels_from_json",
     "labels_to_json",
     "load",

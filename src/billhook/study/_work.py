@@ -14,7 +14,7 @@ import numpy as np
 from billhook.analysis import BOOSTING, SEARCH
 from billhook.budget import as_bytes
 from billhook.datasets import DataSet
-from billhook.forest import Forest
+from billhook.forest import Forest, is_interruption
 from billhook.packing import Packed, pack
 from billhook.refinement import merge, refine
 from billhook.study._forests import Made, Picked, Trees, node_bytes
@@ -47,6 +47,7 @@ def do(
         except ResultsError:  # what cannot be written cannot be written as failed either
             raise
         except Exception as error:
+            _raise_if_interrupted(error)
             made.fail_rest(error)
 
 
@@ -91,6 +92,7 @@ class _Made:
         except _SkippedError as reason:
             run = skipped(one, str(reason), seed)
         except Exception as error:  # what one method cannot do is no reason not to try the others
+            _raise_if_interrupted(error)
             if was_time(error):
                 run = skipped(one, f"took longer than {self.time_limit:g} s", seed, "timed_out")
             else:
@@ -230,6 +232,12 @@ def once(make: Callable[[], Result]) -> Callable[[], Result]:
 
 class _SkippedError(Exception):
     """A run that makes no sense."""
+
+
+def _raise_if_interrupted(error: Exception) -> None:
+    """Let an interruption be one, where compiled code has made an error of it: it is no failed run."""
+    if is_interruption(error):
+        raise KeyboardInterrupt from error
 
 
 def words_of(error: Exception) -> str:
