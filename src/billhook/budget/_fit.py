@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._interruption import is_interruption
 from billhook.budget._compress import TooSmallError
 from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._output import write_fit
@@ -120,10 +121,12 @@ def fit(
     try:
         progress(search)
         packed = search.final(budget) if final is None else final(best.trial)
-    except KeyboardInterrupt:
-        if not keeps_best:
+    except (Exception, KeyboardInterrupt) as error:
+        if not keeps_best or not is_interruption(error):
             raise
         search.is_interrupted, packed = True, best.packed
+    search.is_built, search.stage = True, "writing the report"
+    progress(search)
     runner.clear_caches()
     report = report_on(search, best, packed, budget, scoring=scoring, target=target, title=title, notes=notes)
     return FitResult(packed, front_of(search), report, search.is_interrupted, rows.X[:: -(-rows.n_rows // EXAMPLES)])

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from billhook._interruption import is_interruption
 from billhook.budget._executors import Executor
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
 from billhook.budget._trial_runner import ALL, TrialBatch, TrialOutcome, TrialRunner, batches_of
@@ -106,6 +107,7 @@ class Search:
         self.n_done = 0
         self.final_splits: list[int] = []
         self.is_interrupted = False
+        self.is_built = False
 
     # What is known
 
@@ -161,9 +163,9 @@ class Search:
             self._explore()
             self.stage = "comparing the best"
             self._compare()
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-            if not self.keeps_best or not self.candidates():
+        except (Exception, KeyboardInterrupt) as error:
+            self.is_interrupted = is_interruption(error)
+            if not self.is_interrupted or not self.keeps_best or self.best(self.budgets[-1]) is None:
                 raise
         self.stage = "learning from all rows"
 

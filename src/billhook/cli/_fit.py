@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from billhook.budget import FitReport, FitResult, fit_table
+from billhook.cli import _interrupt
 from billhook.cli._fit_progress import FitProgress
 from billhook.codegen import MissingToolError, flash_with_reader, measure, target_named
 from billhook.packing import Packed
@@ -88,6 +89,9 @@ def run(arguments: argparse.Namespace) -> None:
             log=log,
         )
     _print_summary(result, Path(arguments.out), frozenset(notes))
+    if result.was_interrupted:
+        print(f"billhook: interrupted; the best model found until then is in {arguments.out}", file=sys.stderr)
+        sys.exit(_interrupt.STATUS)
 
 
 def _check(arguments: argparse.Namespace) -> None:

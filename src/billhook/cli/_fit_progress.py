@@ -1,10 +1,11 @@
-"""How far a fit has come: a line on a terminal."""
+"""How far a fit has come: a line on a terminal, and what Ctrl-C may do by then."""
 
 import shutil
 import sys
 from typing import Self
 
 from billhook.budget import Search
+from billhook.cli import _interrupt
 
 
 class FitProgress:
@@ -16,6 +17,11 @@ class FitProgress:
         self.width = 0
 
     def __call__(self, search: Search) -> None:
+        if search.is_built:
+            _interrupt.finish()
+        elif search.best(search.budgets[-1]) is not None:
+            # There is something to write: an interruption ends the search, not the command.
+            _interrupt.can_stop()
         if not self.out.isatty():
             return
         clock, n_trials = search.clock, self.n_trials
