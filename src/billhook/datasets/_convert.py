@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from billhook._files import atomic_write
 from billhook.datasets._catalogue import Entry, Uci
-from billhook.datasets._download import Received
+from billhook.datasets._download import DownloadedFile
 from billhook.datasets._prepare import labels_of
 from billhook.tables import Categorical, Column, Table, is_number, read_features
 
@@ -47,23 +47,14 @@ def table_of_uci(entry: Entry, path: Path, origin: Uci) -> Table:
     return _as_described(entry, read_features(text, origin.label))
 
 
-def check_parquet() -> None:
-    """Raise ImportError if Parquet files cannot be written."""
-    try:
-        import pyarrow.parquet  # noqa: F401 - whether it can be imported
-    except ImportError:
-        raise ImportError("data sets are kept as Parquet files: pip install 'billhook[study]'") from None
-
-
-def write_parquet(table: Table, path: Path, received: Received) -> None:
+def write_parquet(table: Table, path: Path, downloaded: DownloadedFile) -> None:
     """Write a table with its column `label`, and where it came from; all of it or nothing."""
-    check_parquet()
     import pyarrow
     from pyarrow.parquet import write_table
 
     arrays = [_array(column) for column in table.columns]
     columns = dict(zip(table.names, arrays, strict=True)) | {"label": pyarrow.array(labels_of(table.y))}
-    source = {METADATA: json.dumps(received._asdict())}
+    source = {METADATA: json.dumps(downloaded._asdict())}
     whole = pyarrow.table(columns).replace_schema_metadata(source)
     with atomic_write(path) as file:
         # The checksums of its pages tell later if the file is damaged.
