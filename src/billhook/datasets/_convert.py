@@ -67,10 +67,10 @@ def _lines(archive: ZipFile, origin: Uci) -> Iterator[str]:
     if header:
         yield f"{header}\n"
     for number, member in enumerate(origin.members):
-        found = [name for name in archive.namelist() if name.rpartition("/")[2] == member]
-        if len(found) != 1:
-            raise ValueError(f"the zip file has {len(found)} files called {member}; one is expected")
-        with archive.open(found[0]) as file:
+        matching = [name for name in archive.namelist() if name.rpartition("/")[2] == member]
+        if len(matching) != 1:
+            raise ValueError(f"the zip file has {len(matching)} files called {member}; one is expected")
+        with archive.open(matching[0]) as file:
             lines = (line.decode("utf-8").strip("\r\n") for line in file)
             if not origin.header:
                 names = next((line for line in lines if origin.label in _cells(line)), None)
@@ -90,8 +90,8 @@ def _cells(line: str) -> list[str]:
 
 
 def _as_described(entry: Entry, table: Table, dropped: Sequence[str] = ()) -> Table:
-    gone = {*entry.dropped, *dropped}
-    kept = [k for k, name in enumerate(table.names) if name not in gone]
+    not_features = {*entry.dropped, *dropped}
+    kept = [k for k, name in enumerate(table.names) if name not in not_features]
     names = tuple(table.names[k] for k in kept)
     if entry.columns:
         if len(names) != len(entry.columns):
@@ -111,7 +111,7 @@ def _as_described(entry: Entry, table: Table, dropped: Sequence[str] = ()) -> Ta
 
 
 def _numbers(column: Column) -> Column:
-    """Return names as numbers: those that they are, or their places in the alphabet."""
+    """Return categories as numbers: those that they are, or their places in the sorted order."""
     if not isinstance(column, Categorical):
         return column
     if all(map(is_number, column.categories)):

@@ -18,7 +18,7 @@ from billhook.datasets._download import (
     mirrored,
 )
 from billhook.datasets._locate import cache_folder, find, searched_folders
-from billhook.datasets._prepare import Which, prepare, rows_asked
+from billhook.datasets._prepare import RowChoice, prepare, rows_asked
 from billhook.tables import Table, read_features
 
 
@@ -30,7 +30,7 @@ class FetchedDataSet(NamedTuple):
     downloaded: DownloadedFile
 
 
-def load(name: str, *, rows: Which = "paper", download: bool = True) -> DataSet:
+def load(name: str, *, rows: RowChoice = "paper", download: bool = True) -> DataSet:
     """Return one of the paper's data sets.
 
     It is looked for as NAME.parquet in the folder $BILLHOOK_DATA, then in the user's cache; then it is downloaded
@@ -109,7 +109,7 @@ def _check_extra() -> None:
         ) from None
 
 
-def _read(entry: Entry, path: Path, rows: Which) -> DataSet:
+def _read(entry: Entry, path: Path, rows: RowChoice) -> DataSet:
     try:
         table = read_features(path, "label")
     except OSError as error:
