@@ -130,7 +130,8 @@ def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = 
 def _opened(X: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the frame as narwhals has it, and the names of its columns."""
     if not is_frame(X):
-        hint = "; call its collect() first" if hasattr(type(X), "collect") else ""
+        loads = [f"; call its {method}() first" for method in ("collect", "compute") if hasattr(type(X), method)]
+        hint = loads[0] if loads else ""
         raise TypeError(f"a data frame is expected, not {type(X).__module__}.{type(X).__name__}{hint}")
     import narwhals.stable.v1 as nw
 
@@ -225,7 +226,7 @@ def _numbers(series: Any) -> NDArray[np.float32]:
     import narwhals.stable.v1 as nw
 
     is_null = np.asarray(series.is_null().to_numpy(), np.bool_)
-    if series.dtype.is_decimal():
+    if str(series.dtype).startswith("Decimal"):  # whatever its precision
         series = series.cast(nw.Float64)
     if is_null.any():
         series = series.fill_null(False if series.dtype == nw.Boolean else 0)
