@@ -44,7 +44,7 @@ def test_from_a_table_to_c_that_tests_itself(wine, tmp_path, capsys):
     assert "178 rows" in said
     assert "3 classes" in said
     assert "accuracy, held out" in said
-    assert "'kind' holds 3 different names: classification." in told
+    assert "'kind' holds text with 3 different values: classification." in told
     packed = bh.load(out / "model.bhk")
     assert packed.nbytes <= 600
     assert f"{packed.nbytes:,} bytes of 600" in said

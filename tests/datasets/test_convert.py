@@ -112,7 +112,7 @@ def test_postures_lacks_users_incomplete_columns_and_the_first_row(data_server, 
     assert data.y.tolist() == expected["Class"].tolist()
     assert data.classes.tolist() == [1, 2, 3, 4, 5]
     assert data.train is None
-    assert "Left out 27 columns with missing values." in data.notes
+    assert "Dropped 27 columns with missing values." in data.notes
 
 
 def test_mnist_splits_where_openml_has_no_column_for_it(data_server, monkeypatch):

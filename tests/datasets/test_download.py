@@ -259,6 +259,23 @@ def test_a_redirection_is_followed(eeg_server):
     assert len(load("eeg").X) == 40
 
 
+def test_a_redirection_to_a_file_of_this_machine_is_not_followed(eeg_server, data_cache, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("of this machine")
+
+    def redirect(handler):
+        handler.send_response(302)
+        handler.send_header("Location", secret.as_uri())
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    eeg_server.routes[FILE] = redirect
+    with pytest.raises(DownloadError, match=r"set.arff cannot be reached: .*file://"):
+        fetch("eeg")
+    assert eeg_server.asked.count(FILE) == 1
+    assert is_empty(data_cache)
+
+
 def test_a_body_of_unknown_length_is_taken_if_its_checksum_is_right(eeg_server, data_cache):
     body = eeg_server.routes[FILE]
 
@@ -361,7 +378,14 @@ def test_the_sets_are_an_attribute_of_the_package_and_import_nothing_heavy():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = set(run.stdout.split())
     assert "billhook" in imported
-    assert not imported & {"pandas", "pyarrow", "sklearn", "matplotlib"}
+    assert not imported & {"pandas", "pooch", "pyarrow", "requests", "sklearn", "matplotlib", "narwhals"}
+
+
+def test_without_pooch_the_extra_is_named(eeg_server, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=r"downloaded by pooch .*: pip install 'billhook\[study\]'"):
+        fetch("eeg")
+    assert eeg_server.asked == []
 
 
 def test_without_pyarrow_nothing_is_downloaded(eeg_server, monkeypatch):

@@ -143,7 +143,7 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
         pytest.param(
             gzip.compress(b"a,y\n" + b"1,2\n" * 9000, mtime=0)[:-20], "damaged .gz file", id="gzip cut short"
         ),
-        ("a,y,a\n1,2,3\n", "more than one column 'a'; is its first line one of names"),
+        ("a,y,a\n1,2,3\n", "more than one column 'a'; does its first line hold column names"),
         ("a,b,y\n1,2,0\n\n1,0\n", "line 4 of .*rows.csv has 2 cells; there are 3 columns"),
         ('a,b,y\n"1\n",2,0\n1,2,3,0\n', "line 4 of .*rows.csv has 4 cells"),
         ("y\n1\n2\n", "has no column beside 'y'"),

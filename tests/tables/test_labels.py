@@ -24,14 +24,14 @@ def read(tmp_path):
             "i",
             "'quality' has 7 different whole numbers: classification;",
         ),
-        ([1.0, 2.0] * 3, "classification", "i", "--task regression overrides"),
-        ([0.5, 1.5] * 3, "regression", "f", "'quality' has 2 different numbers: regression; --task classification"),
+        ([1.0, 2.0] * 3, "classification", "i", "task='regression' overrides"),
+        ([0.5, 1.5] * 3, "regression", "f", "'quality' has 2 different numbers: regression; task='classification'"),
         (list(range(40)) * 9, "regression", "f", "'quality' has 40 different whole numbers: regression"),
         ([1, 2, 3, 4, 5], "regression", "f", "5 different whole numbers: regression"),
-        (["b", "a", "b", "b"], "classification", "U", "'quality' holds 2 different names: classification"),
-        (["none", "some"] * 2, "classification", "U", "2 different names"),
-        (["01", "02"] * 2, "classification", "U", "2 different names"),
-        ([True, False] * 2, "classification", "U", "2 different names"),
+        (["b", "a", "b", "b"], "classification", "U", "'quality' holds text with 2 different values: classification"),
+        (["none", "some"] * 2, "classification", "U", "text with 2 different values"),
+        (["01", "02"] * 2, "classification", "U", "text with 2 different values"),
+        ([True, False] * 2, "classification", "U", "text with 2 different values"),
     ],
 )
 def test_the_task_is_guessed_and_the_reason_given(read, labels, task, dtype, note):
@@ -51,7 +51,7 @@ def test_a_task_that_is_asked_for_is_done_without_a_note(read):
 @pytest.mark.parametrize(
     ("labels", "task", "message"),
     [
-        (["a", "b", "a"], "regression", "holds 'a' in row 1, not a number: use --task classification"),
+        (["a", "b", "a"], "regression", "holds 'a' in row 1, not a number: use task='classification'"),
         ([1, 2, "inf"], "regression", "infinite number in row 3"),
         ([1, 2, "NA", "none"], None, "has 2 empty cells among 4, the first in row 3"),
         (["a", "b", "?"], None, "has 1 empty cells among 3"),
@@ -61,7 +61,7 @@ def test_a_task_that_is_asked_for_is_done_without_a_note(read):
             "classification",
             "has 10 classes in 10 rows; it looks like a number to predict or an identifier",
         ),
-        (list(range(1001)) * 3, "classification", "1,001 classes in 3,003 rows; .* --task regression"),
+        (list(range(1001)) * 3, "classification", "1,001 classes in 3,003 rows; .* task='regression'"),
         ([f"w{k}" for k in range(9)], None, "9 classes in 9 rows; it looks like an identifier or free text"),
     ],
 )

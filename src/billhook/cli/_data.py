@@ -6,7 +6,7 @@ from typing import Any
 from billhook._checks import resolve_name
 from billhook.cli import _interrupt
 from billhook.cli._progress import ProgressBar
-from billhook.datasets import Fetched, catalogue, fetch, find, names
+from billhook.datasets import FetchedDataSet, catalogue, fetch, find, names
 
 
 def add_to(commands: Any) -> None:
@@ -35,9 +35,9 @@ def run_list(_: argparse.Namespace) -> None:
     """Print a table of the data sets, and how they differ from the paper's."""
     rows = [["name", "rows", "features", "classes", "where it is", "origin", "licence"]]
     for entry in catalogue():
-        place = find(entry.name)
+        present = find(entry.name)
         numbers = (f"{number:,}" for number in (entry.rows, entry.features, entry.classes))
-        where = "not here" if place is None else place.kind
+        where = "not here" if present is None else present.kind
         rows.append([entry.name, *numbers, where, entry.origin.title, entry.licence])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -47,29 +47,31 @@ def run_list(_: argparse.Namespace) -> None:
     print("\nLicences are as stated at the origin, and were not checked. Rows and classes are those of the files:")
     for entry in catalogue():
         remark = [f"{entry.remark[0].upper()}{entry.remark[1:]}."] if entry.remark else []
-        if said := [*entry.differences, *remark]:
-            print(f"{entry.name}: {' '.join(said)}")
+        if remarks := [*entry.differences, *remark]:
+            print(f"{entry.name}: {' '.join(remarks)}")
 
 
-def run_fetch(given: argparse.Namespace) -> None:
+def run_fetch(arguments: argparse.Namespace) -> None:
     """Download data sets one after the other; one that fails does not keep the others from coming."""
-    if given.all == bool(given.names):
+    if arguments.all == bool(arguments.names):
         raise ValueError("name the data sets to fetch, or give --all")
-    if not given.timeout > 0:
-        raise ValueError(f"--timeout must be more than 0, not {given.timeout:g}")
+    if not arguments.timeout > 0:
+        raise ValueError(f"--timeout must be more than 0, not {arguments.timeout:g}")
     known = {name: name for name in names()}
-    wanted = list(dict.fromkeys(resolve_name(name, known, "there is no data set") for name in given.names or known))
+    wanted = list(
+        dict.fromkeys(resolve_name(name, known, "there is no data set") for name in arguments.names or known)
+    )
     failed: list[str] = []
     for number, name in enumerate(wanted):
-        place = find(name)
-        if place is not None and not given.force:
-            print(f"{name}: is here, {place.path}")
+        present = find(name)
+        if present is not None and not arguments.force:
+            print(f"{name}: is here, {present.path}")
             continue
         bar = ProgressBar(sys.stderr)
         try:
             with _interrupt.stoppable():
-                fetched = fetch(name, timeout=given.timeout, progress=partial(bar, note=name))
-            print(_said(name, fetched), flush=True)
+                fetched = fetch(name, timeout=arguments.timeout, progress=partial(bar, note=name))
+            print(_summary(name, fetched), flush=True)
         except KeyboardInterrupt:
             _end(bar)
             here = f"{number - len(failed)} of {len(wanted)} are here"
@@ -83,16 +85,16 @@ def run_fetch(given: argparse.Namespace) -> None:
         raise RuntimeError(f"{len(failed)} of {len(wanted)} data sets could not be fetched: {', '.join(failed)}")
 
 
-def _said(name: str, fetched: Fetched) -> str:
-    """Return what came, whether it is what it should be, and where it is."""
-    data, received = fetched.data, fetched.received
+def _summary(name: str, fetched: FetchedDataSet) -> str:
+    """Return what was downloaded, whether its checksum is right, and where it is."""
+    data, file = fetched.data, fetched.downloaded
     classes = 0 if data.classes is None else len(data.classes)
-    checked = f"sha256 {received.sha256}, nothing to compare it with"
-    if received.compared is not None:
-        checked = f"{received.compared} {getattr(received, received.compared)} as it should be"
+    checked = f"sha256 {file.sha256}, nothing to compare it with"
+    if file.compared is not None:
+        checked = f"{file.compared} {getattr(file, file.compared)} as it should be"
     return (
-        f"{name}: {len(data.X):,} rows, {data.X.shape[1]:,} features, {classes} classes; {received.n_bytes:,} bytes "
-        f"from {received.url}, {checked}; written to {fetched.path}"
+        f"{name}: {len(data.X):,} rows, {data.X.shape[1]:,} features, {classes} classes; {file.n_bytes:,} bytes "
+        f"from {file.url}, {checked}; written to {fetched.path}"
     )
 
 

@@ -1,18 +1,18 @@
-"""Reading tables, making features of their columns, and the paper's data sets."""
+"""The paper's data sets: the catalogue, downloads, and the features that the paper makes of them."""
 
 from billhook.datasets._catalogue import Entry, catalogue, names
 from billhook.datasets._data_set import DataSet, load_table
-from billhook.datasets._download import DownloadError, Received
-from billhook.datasets._load import Fetched, fetch, load
-from billhook.datasets._places import Place, cache_folder, find
+from billhook.datasets._download import DownloadedFile, DownloadError
+from billhook.datasets._load import FetchedDataSet, fetch, load
+from billhook.datasets._locate import DataSetFile, cache_folder, find
 
 __all__ = [
     "DataSet",
+    "DataSetFile",
     "DownloadError",
+    "DownloadedFile",
     "Entry",
-    "Fetched",
-    "Place",
-    "Received",
+    "FetchedDataSet",
     "cache_folder",
     "catalogue",
     "fetch",

@@ -90,7 +90,7 @@ class Entry:
     columns : tuple of str
         What the features of the download are called here, if not as there.
     numeric : tuple of str
-        Columns that are numbers even where the download declares names.
+        Columns that are numbers even where the download declares categories.
     labels : dict
         What the classes of the download are called here, if not as there.
     last_rows : int
@@ -138,9 +138,9 @@ class Entry:
         """How the file differs from the print, in sentences."""
         pairs = (("N", self.printed.rows, self.rows), ("C", self.printed.classes, self.classes))
         return tuple(
-            f"The paper prints {name} = {was:,}; the file has {found:,}."
-            for name, was, found in pairs
-            if was != found
+            f"The paper prints {name} = {printed:,}; the file has {actual:,}."
+            for name, printed, actual in pairs
+            if printed != actual
         )
 
 

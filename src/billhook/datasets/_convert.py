@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from billhook._files import atomic_write
 from billhook.datasets._catalogue import Entry, Uci
-from billhook.datasets._download import Received
+from billhook.datasets._download import DownloadedFile
 from billhook.datasets._prepare import labels_of
 from billhook.tables import Categorical, Column, Table, is_number, read_features
 
@@ -47,23 +47,14 @@ def table_of_uci(entry: Entry, path: Path, origin: Uci) -> Table:
     return _as_described(entry, read_features(text, origin.label))
 
 
-def check_parquet() -> None:
-    """Raise ImportError if Parquet files cannot be written."""
-    try:
-        import pyarrow.parquet  # noqa: F401 - whether it can be imported
-    except ImportError:
-        raise ImportError("data sets are kept as Parquet files: pip install 'billhook[study]'") from None
-
-
-def write_parquet(table: Table, path: Path, received: Received) -> None:
+def write_parquet(table: Table, path: Path, downloaded: DownloadedFile) -> None:
     """Write a table with its column `label`, and where it came from; all of it or nothing."""
-    check_parquet()
     import pyarrow
     from pyarrow.parquet import write_table
 
     arrays = [_array(column) for column in table.columns]
     columns = dict(zip(table.names, arrays, strict=True)) | {"label": pyarrow.array(labels_of(table.y))}
-    source = {METADATA: json.dumps(received._asdict())}
+    source = {METADATA: json.dumps(downloaded._asdict())}
     whole = pyarrow.table(columns).replace_schema_metadata(source)
     with atomic_write(path) as file:
         # The checksums of its pages tell later if the file is damaged.
@@ -76,10 +67,10 @@ def _lines(archive: ZipFile, origin: Uci) -> Iterator[str]:
     if header:
         yield f"{header}\n"
     for number, member in enumerate(origin.members):
-        found = [name for name in archive.namelist() if name.rpartition("/")[2] == member]
-        if len(found) != 1:
-            raise ValueError(f"the zip file has {len(found)} files called {member}; one is expected")
-        with archive.open(found[0]) as file:
+        matching = [name for name in archive.namelist() if name.rpartition("/")[2] == member]
+        if len(matching) != 1:
+            raise ValueError(f"the zip file has {len(matching)} files called {member}; one is expected")
+        with archive.open(matching[0]) as file:
             lines = (line.decode("utf-8").strip("\r\n") for line in file)
             if not origin.header:
                 names = next((line for line in lines if origin.label in _cells(line)), None)
@@ -99,8 +90,8 @@ def _cells(line: str) -> list[str]:
 
 
 def _as_described(entry: Entry, table: Table, dropped: Sequence[str] = ()) -> Table:
-    gone = {*entry.dropped, *dropped}
-    kept = [k for k, name in enumerate(table.names) if name not in gone]
+    not_features = {*entry.dropped, *dropped}
+    kept = [k for k, name in enumerate(table.names) if name not in not_features]
     names = tuple(table.names[k] for k in kept)
     if entry.columns:
         if len(names) != len(entry.columns):
@@ -120,7 +111,7 @@ def _as_described(entry: Entry, table: Table, dropped: Sequence[str] = ()) -> Ta
 
 
 def _numbers(column: Column) -> Column:
-    """Return names as numbers: those that they are, or their places in the alphabet."""
+    """Return categories as numbers: those that they are, or their places in the sorted order."""
     if not isinstance(column, Categorical):
         return column
     if all(map(is_number, column.categories)):

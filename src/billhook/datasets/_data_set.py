@@ -1,7 +1,7 @@
 """Data sets as studies use them: numbers, labels, and how to split them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
-from billhook.tables import Categorical, Encoding, Ordering, Table, encode, read_table
+from billhook.tables import Categorical, CategoricalEncoding, Encoding, Table, encode, read_table
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 PARTS = ("train", "test")
 
 
@@ -34,7 +34,7 @@ class DataSet:
     encoding : Encoding
         How the features come from the columns of the table: for `Packed.with_encoding`.
     notes : tuple of str
-        What was left out, filled in or differs from the paper, in sentences.
+        What was dropped, filled in or differs from the paper, in sentences.
     """
 
     name: str
@@ -42,8 +42,8 @@ class DataSet:
     y: NDArray[Any]
     classes: NDArray[Any] | None
     feature_names: tuple[str, ...]
-    train: Rows | None
-    test: Rows | None
+    train: RowNumbers | None
+    test: RowNumbers | None
     encoding: Encoding
     notes: tuple[str, ...] = ()
 
@@ -52,7 +52,7 @@ class DataSet:
         split = "" if self.train is None or self.test is None else f", split {len(self.train):,}/{len(self.test):,}"
         return f"DataSet({self.name!r}: {len(self.X):,} rows, {self.X.shape[1]:,} features, {kind}{split})"
 
-    def folds(self, n: int = 5, seed: int = 0) -> Iterator[tuple[Rows, Rows]]:
+    def folds(self, n: int = 5, seed: int = 0) -> Iterator[tuple[RowNumbers, RowNumbers]]:
         """Yield the rows to train on and to test on, n times; or the given split, once.
 
         Parameters
@@ -84,7 +84,7 @@ def load_table(
     *,
     name: str | None = None,
     task: str | None = None,
-    categorical: Ordering = "one_hot",
+    categorical: CategoricalEncoding = "one_hot",
     missing: Literal["keep", "remove"] = "keep",
     split: str | None = None,
 ) -> DataSet:
@@ -93,17 +93,19 @@ def load_table(
     Parameters
     ----------
     path, label, task
-        As for `read_table`, which says what is guessed and left out; `notes` has it.
+        As for `read_table`; `notes` says what was guessed and dropped.
     name : str, optional
         By default that of the file, without its suffix.
     categorical : {"one_hot", "ordered"}
-        See `encode`. Ordered categories are learned from all rows, those to test on included.
+        See `encode`. The order of categories is learned from all rows, those to test on included.
     missing : {"keep", "remove"}
         Whether rows with missing values stay (NaN in numbers, 0 in all features of a one-hot column) or are removed.
     split : str, optional
         A column with "train" or "test" in each row, which is the given split and no feature.
     """
-    is_removed = resolve_name(missing, {"keep": False, "remove": True}, "there is no way with missing values called")
+    is_removed = resolve_name(
+        missing, {"keep": False, "remove": True}, "there is no treatment of missing values called"
+    )
     table = read_table(path, label, task=task)
     notes = list(table.notes)
     parts = None
@@ -133,7 +135,7 @@ def load_table(
     )
 
 
-def complete_rows(table: Table) -> Rows:
+def complete_rows(table: Table) -> RowNumbers:
     """Return the numbers of the rows without missing values."""
     is_complete = np.ones(len(table.y), np.bool_)
     for column in table.columns:
@@ -147,25 +149,18 @@ def _without_split(table: Table, split: str) -> tuple[Table, NDArray[Any]]:
         raise ValueError(f"column {split!r} of {table.title} {table.left_out[split]}: it is no split")
     at = table.names.index(resolve_name(split, {name: name for name in table.names}, f"{table.title} has no column"))
     column = table.columns[at]
-    found = sorted(column.categories) if isinstance(column, Categorical) else ["numbers"]
-    if not isinstance(column, Categorical) or found != sorted(PARTS) or (column.codes < 0).any():
-        raise ValueError(f"column {split!r} of {table.title} must hold train or test in every row, not {found[:3]}")
+    values = sorted(column.categories) if isinstance(column, Categorical) else ["numbers"]
+    if not isinstance(column, Categorical) or values != sorted(PARTS) or (column.codes < 0).any():
+        raise ValueError(f"column {split!r} of {table.title} must hold train or test in every row, not {values[:3]}")
     others = [k for k in range(len(table.names)) if k != at]
     if not others:
         raise ValueError(f"{table.title} has no column to learn from beside {split!r}")
-    rest = Table(
-        table.title,
-        tuple(table.names[k] for k in others),
-        tuple(table.columns[k] for k in others),
-        table.y,
-        table.task,
-        table.notes,
-        table.left_out,
-    )
+    columns = tuple(table.columns[k] for k in others)
+    rest = replace(table, names=tuple(table.names[k] for k in others), columns=columns)
     return rest, np.array(column.categories)[column.codes]
 
 
-def _split_of(parts: NDArray[Any], split: str | None, title: str) -> tuple[Rows, Rows]:
+def _split_of(parts: NDArray[Any], split: str | None, title: str) -> tuple[RowNumbers, RowNumbers]:
     train, test = (np.flatnonzero(parts == part) for part in PARTS)
     if not len(train) or not len(test):
         raise ValueError(f"no row with {PARTS[bool(len(train))]} in column {split!r} of {title} is left")

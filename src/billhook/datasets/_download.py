@@ -5,12 +5,9 @@ import json
 import os
 import time
 from collections.abc import Callable
-from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-from urllib.error import HTTPError, URLError
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 MIRROR = "BILLHOOK_MIRROR"
 OPENML = "https://www.openml.org"
@@ -20,16 +17,17 @@ BLOCK = 2**16
 MOST_DESCRIPTION = 2**24
 # Seconds between one try and the next.
 PAUSE = 2.0
+# Checksums are those of files that are not compressed on their way.
+HEADERS = {"User-Agent": "billhook", "Accept-Encoding": "identity"}
 
-Progress = Callable[[int, int], None]
-Result = TypeVar("Result")
+DownloadProgress = Callable[[int, int], None]
 
 
 class DownloadError(OSError):
     """A file that could not be downloaded, or is not what it should be."""
 
 
-class Received(NamedTuple):
+class DownloadedFile(NamedTuple):
     """A file as it was downloaded: its address, size and checksums; and the checksum it was compared with, if any."""
 
     url: str
@@ -39,8 +37,31 @@ class Received(NamedTuple):
     compared: str | None
 
 
-class _PassingError(DownloadError):
+class _TransientError(DownloadError):
     """A failure that may not come again."""
+
+
+class _ReportedBytes:
+    """What pooch takes for a progress bar: it calls a function with the bytes that have come and the bytes in all.
+
+    `total` is None until the server answers, and 0 if the answer does not say how many bytes there are.
+    """
+
+    def __init__(self, progress: DownloadProgress | None) -> None:
+        self.progress = progress
+        self.total: int | None = None
+        self.n_bytes = 0
+
+    def update(self, n_bytes: int) -> None:
+        self.n_bytes += n_bytes  # the last block counts as a whole one
+        if self.progress is not None and self.total:
+            self.progress(min(self.n_bytes, self.total), self.total)
+
+    def reset(self) -> None:
+        self.n_bytes = 0
+
+    def close(self) -> None:
+        pass
 
 
 def address(server: str, path: str) -> str:
@@ -56,22 +77,22 @@ def mirrored(url: str) -> str:
     return address("", parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
-def description_of(number: int, *, timeout: float, tries: int) -> dict[str, Any]:
-    """Return what OpenML says of a data set: its address, checksum, format, column to predict, and more."""
-    url = address(OPENML, f"api/v1/json/data/{number}")
+def description_of(number: int, folder: Path, *, timeout: float, tries: int) -> dict[str, Any]:
+    """Return what OpenML says of a data set: its address, checksum, format, column to predict, and more.
 
-    def read() -> bytes:
-        with _opened(url, timeout) as answer:
-            return _whole(url, answer)
-
+    The description is written to a file in the folder.
+    """
+    url, path = address(OPENML, f"api/v1/json/data/{number}"), folder / f"{number}.json"
+    download(url, path, timeout=timeout, tries=tries)
     try:
-        said = json.loads(_tried(read, url, tries))["data_set_description"]
-        is_whole = isinstance(said["url"], str) and isinstance(said["default_target_attribute"], str)
+        with path.open("rb") as file:
+            description = json.loads(file.read(MOST_DESCRIPTION))["data_set_description"]
+        is_whole = isinstance(description["url"], str) and isinstance(description["default_target_attribute"], str)
     except (ValueError, KeyError, TypeError):
         is_whole = False
     if not is_whole:
         raise DownloadError(f"{url} does not give the address and the column to predict of a data set of OpenML")
-    return dict(said)
+    return dict(description)
 
 
 def download(
@@ -82,8 +103,8 @@ def download(
     sha256: str | None = None,
     timeout: float = 30.0,
     tries: int = 3,
-    progress: Progress | None = None,
-) -> Received:
+    progress: DownloadProgress | None = None,
+) -> DownloadedFile:
     """Download a file to `path`; DownloadError if it is not complete or its checksum differs.
 
     Parameters
@@ -100,82 +121,62 @@ def download(
     progress : callable, optional
         Called with the bytes that have come and the bytes in all, if the server says how many these are.
     """
-    received = _tried(lambda: _received(url, path, timeout, progress), url, tries)
-    for kind, expected, found in (("md5", md5, received.md5), ("sha256", sha256, received.sha256)):
-        if expected is not None and expected.lower() != found:
+    _try_to_receive(url, path, timeout, tries, progress)
+    with path.open("rb") as file:
+        md5_of_file = hashlib.file_digest(file, "md5").hexdigest()
+        file.seek(0)
+        sha256_of_file = hashlib.file_digest(file, "sha256").hexdigest()
+        downloaded = DownloadedFile(url, file.tell(), md5_of_file, sha256_of_file, None)
+    for kind, expected, actual in (("md5", md5, downloaded.md5), ("sha256", sha256, downloaded.sha256)):
+        if expected is not None and expected.lower() != actual:
             raise DownloadError(
-                f"{url} has the {kind} checksum {found}, not {expected.lower()}: the file is damaged or was replaced"
+                f"{url} has the {kind} checksum {actual}, not {expected.lower()}: the file is damaged or was replaced"
             )
         if expected is not None:
-            received = received._replace(compared=kind)
-    return received
+            downloaded = downloaded._replace(compared=kind)
+    return downloaded
 
 
-def _tried(action: Callable[[], Result], url: str, tries: int) -> Result:
-    """Return what an action returns, which is tried again after failures that may pass."""
+def _try_to_receive(url: str, path: Path, timeout: float, tries: int, progress: DownloadProgress | None) -> None:
+    """Write what a server sends to a file, and try again after failures that may pass."""
     for left in range(tries - 1, -1, -1):
         try:
-            return action()
-        except _PassingError as error:
+            return _receive(url, path, timeout, progress)
+        except _TransientError as error:
             if not left:
                 raise DownloadError(str(error)) from error.__cause__
         time.sleep(PAUSE)
-    raise ValueError(f"tries must be at least 1, not {tries}, for {url}")
+    raise ValueError(f"tries must be at least 1, not {tries}")
 
 
-def _opened(url: str, timeout: float) -> HTTPResponse:
+def _receive(url: str, path: Path, timeout: float, progress: DownloadProgress | None) -> None:
+    from pooch import HTTPDownloader
+    from requests import HTTPError, RequestException
+
     if urlsplit(url).scheme not in ("http", "https"):  # a server must not point to files of this machine
         raise DownloadError(f"{url!r} is not an address of the web")
+    reported = _ReportedBytes(progress)
+    fetch = HTTPDownloader(progressbar=reported, chunk_size=BLOCK, timeout=timeout, headers=HEADERS)
     try:
-        answer: HTTPResponse = urlopen(Request(url, headers={"User-Agent": "billhook"}), timeout=timeout)
+        fetch(url, str(path), None)
     except HTTPError as error:
-        with error:
-            kind = _PassingError if error.code >= 500 else DownloadError
-            raise kind(f"{url} answers {error.code} {error.reason}") from error
-    except (URLError, HTTPException, OSError) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        raise _PassingError(f"{url} cannot be reached: {_words(reason, timeout)}") from error
-    return answer
+        answer = error.response
+        assert answer is not None
+        kind = _TransientError if answer.status_code >= 500 else DownloadError
+        raise kind(f"{url} answers {answer.status_code} {answer.reason}") from error
+    except RequestException as error:
+        what = "cannot be reached" if reported.total is None else "broke off"
+        # What is wrong with an address, that of a redirection too, is so the next time.
+        kind = DownloadError if isinstance(error, ValueError) else _TransientError
+        raise kind(f"{url} {what}{_why(error, timeout)}") from error
 
 
-def _received(url: str, path: Path, timeout: float, progress: Progress | None) -> Received:
-    md5, sha256, n_bytes = hashlib.md5(usedforsecurity=False), hashlib.sha256(), 0
-    with _opened(url, timeout) as answer, path.open("wb") as file:
-        expected = _length(answer)
-        while block := _block(url, answer, timeout):
-            file.write(block)
-            md5.update(block)
-            sha256.update(block)
-            n_bytes += len(block)
-            if progress is not None and expected is not None and n_bytes <= expected:
-                progress(n_bytes, expected)
-    if expected is not None and n_bytes != expected:
-        raise _PassingError(f"{url} broke off after {n_bytes:,} of {expected:,} bytes")
-    return Received(url, n_bytes, md5.hexdigest(), sha256.hexdigest(), None)
-
-
-def _whole(url: str, answer: HTTPResponse) -> bytes:
-    try:
-        content = answer.read(MOST_DESCRIPTION)
-    except (HTTPException, OSError) as error:
-        raise _PassingError(f"{url} broke off: {error}") from error
-    expected = _length(answer)
-    if expected is not None and len(content) != expected:
-        raise _PassingError(f"{url} broke off after {len(content):,} of {expected:,} bytes")
-    return content
-
-
-def _block(url: str, answer: HTTPResponse, timeout: float) -> bytes:
-    try:
-        return answer.read(BLOCK)
-    except (HTTPException, OSError) as error:
-        raise _PassingError(f"{url} broke off: {_words(error, timeout)}") from error
-
-
-def _length(answer: HTTPResponse) -> int | None:
-    length = answer.headers.get("Content-Length", "")
-    return int(length) if length.isdecimal() else None
-
-
-def _words(reason: object, timeout: float) -> str:
-    return f"no answer within {timeout:g} seconds" if isinstance(reason, TimeoutError) else str(reason)
+def _why(error: BaseException, timeout: float) -> str:
+    """Return the reason behind an error that others wrap, in words."""
+    while error.__context__ is not None:
+        error = error.__context__
+    if isinstance(error, TimeoutError):
+        return f": no answer within {timeout:g} seconds"
+    if hasattr(error, "partial") and hasattr(error, "expected"):  # urllib3's IncompleteRead
+        return f" after {error.partial:,} of {error.partial + error.expected:,} bytes"
+    return f": {error}"

@@ -5,38 +5,38 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from billhook.datasets._catalogue import Entry, OpenML, entry_of
-from billhook.datasets._convert import check_parquet, table_of_openml, table_of_uci, write_parquet
+from billhook.datasets._convert import table_of_openml, table_of_uci, write_parquet
 from billhook.datasets._data_set import DataSet
 from billhook.datasets._download import (
     UCI,
+    DownloadedFile,
     DownloadError,
-    Progress,
-    Received,
+    DownloadProgress,
     address,
     description_of,
     download,
     mirrored,
 )
-from billhook.datasets._places import cache_folder, find, looked_in
-from billhook.datasets._prepare import Which, prepare, rows_asked
+from billhook.datasets._locate import cache_folder, find, searched_folders
+from billhook.datasets._prepare import RowChoice, prepare, rows_asked
 from billhook.tables import Table, read_features
 
 
-class Fetched(NamedTuple):
+class FetchedDataSet(NamedTuple):
     """A data set that was downloaded: its file, the data, and what came from the server."""
 
     path: Path
     data: DataSet
-    received: Received
+    downloaded: DownloadedFile
 
 
-def load(name: str, *, rows: Which = "paper", download: bool = True) -> DataSet:
+def load(name: str, *, rows: RowChoice = "paper", download: bool = True) -> DataSet:
     """Return one of the paper's data sets.
 
     It is looked for as NAME.parquet in the folder $BILLHOOK_DATA, then in the user's cache; then it is downloaded
     from OpenML or UCI and kept in the cache.
 
-    Rows with missing values are removed, and columns of names become a feature for each category; what the paper does
+    Rows with missing values are removed, and categorical columns are one-hot encoded; what the paper does
     otherwise for some sets, `notes` says. So it does where numbers of rows or classes differ from those printed.
 
     Parameters
@@ -50,9 +50,9 @@ def load(name: str, *, rows: Which = "paper", download: bool = True) -> DataSet:
     """
     entry = entry_of(name)
     which = rows_asked(rows)
-    place = find(entry.name)
-    if place is not None:
-        return _read(entry, place.path, which)
+    present = find(entry.name)
+    if present is not None:
+        return _read(entry, present.path, which)
     if not download:
         raise FileNotFoundError(f"{entry.name} is not here. {_what_to_do(entry)}")
     try:
@@ -64,7 +64,9 @@ def load(name: str, *, rows: Which = "paper", download: bool = True) -> DataSet:
     return _read(entry, path, which)
 
 
-def fetch(name: str, *, timeout: float = 30.0, tries: int = 3, progress: Progress | None = None) -> Fetched:
+def fetch(
+    name: str, *, timeout: float = 30.0, tries: int = 3, progress: DownloadProgress | None = None
+) -> FetchedDataSet:
     """Download one of the paper's data sets to the cache, in place of what is there; return what came.
 
     After an error all is as it was.
@@ -81,22 +83,33 @@ def fetch(name: str, *, timeout: float = 30.0, tries: int = 3, progress: Progres
         Called with the bytes that have come and the bytes in all.
     """
     entry = entry_of(name)
-    check_parquet()
+    _check_extra()
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".billhook-", dir=folder) as temporary:
-        file, received, described = _downloaded(entry, Path(temporary), timeout, tries, progress)
+        file, downloaded, description = _downloaded(entry, Path(temporary), timeout, tries, progress)
         try:
-            table = _table_of(entry, file, described)
+            table = _table_of(entry, file, description)
             data = prepare(entry, table, "all")
         except ValueError as error:
-            raise DownloadError(f"{received.url} is not the paper's {entry.name}: {error}") from error
+            raise DownloadError(f"{downloaded.url} is not the paper's {entry.name}: {error}") from error
         path = folder / f"{entry.name}.parquet"
-        write_parquet(table, path, received)
-    return Fetched(path, data, received)
+        write_parquet(table, path, downloaded)
+    return FetchedDataSet(path, data, downloaded)
 
 
-def _read(entry: Entry, path: Path, rows: Which) -> DataSet:
+def _check_extra() -> None:
+    """Raise ImportError if data sets cannot be downloaded or written."""
+    try:
+        import pooch  # noqa: F401 - whether it can be imported
+        import pyarrow.parquet  # noqa: F401 - as above
+    except ImportError:
+        raise ImportError(
+            "data sets are downloaded by pooch and kept as Parquet files: pip install 'billhook[study]'"
+        ) from None
+
+
+def _read(entry: Entry, path: Path, rows: RowChoice) -> DataSet:
     try:
         table = read_features(path, "label")
     except OSError as error:
@@ -112,34 +125,34 @@ def _read(entry: Entry, path: Path, rows: Which) -> DataSet:
 
 
 def _downloaded(
-    entry: Entry, folder: Path, timeout: float, tries: int, progress: Progress | None
-) -> tuple[Path, Received, dict[str, Any]]:
-    """Return the file, how it came, and what OpenML says of it."""
+    entry: Entry, folder: Path, timeout: float, tries: int, progress: DownloadProgress | None
+) -> tuple[Path, DownloadedFile, dict[str, Any]]:
+    """Return the file, what came from the server, and OpenML's description."""
     origin = entry.origin
     if not isinstance(origin, OpenML):
         path = folder / f"{entry.name}.zip"
-        received = download(
+        downloaded = download(
             address(UCI, origin.path), path, sha256=origin.sha256, timeout=timeout, tries=tries, progress=progress
         )
-        return path, received, {}
-    described = description_of(origin.id, timeout=timeout, tries=tries)
+        return path, downloaded, {}
+    description = description_of(origin.id, folder, timeout=timeout, tries=tries)
     path = folder / f"{entry.name}.arff"
-    received = download(
-        mirrored(described["url"]),
+    downloaded = download(
+        mirrored(description["url"]),
         path,
-        md5=described.get("md5_checksum"),
+        md5=description.get("md5_checksum"),
         timeout=timeout,
         tries=tries,
         progress=progress,
     )
-    return path, received, described
+    return path, downloaded, description
 
 
-def _table_of(entry: Entry, path: Path, described: dict[str, Any]) -> Table:
+def _table_of(entry: Entry, path: Path, description: dict[str, Any]) -> Table:
     if not isinstance(entry.origin, OpenML):
         return table_of_uci(entry, path, entry.origin)
-    dropped = [*_list(described.get("row_id_attribute")), *_list(described.get("ignore_attribute"))]
-    return table_of_openml(entry, path, described["default_target_attribute"], dropped)
+    dropped = [*_list(description.get("row_id_attribute")), *_list(description.get("ignore_attribute"))]
+    return table_of_openml(entry, path, description["default_target_attribute"], dropped)
 
 
 def _list(names: object) -> list[str]:
@@ -151,6 +164,6 @@ def _list(names: object) -> list[str]:
 
 def _what_to_do(entry: Entry) -> str:
     return (
-        f"It was looked for as {entry.name}.parquet in {looked_in()}. On a machine with a network, run "
+        f"It was looked for as {entry.name}.parquet in {searched_folders()}. On a machine with a network, run "
         f"`billhook data fetch {entry.name}`, and copy that file to one of these folders"
     )

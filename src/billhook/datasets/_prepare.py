@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
 from billhook.datasets._catalogue import Entry
-from billhook.datasets._data_set import PARTS, DataSet, Rows, complete_rows
+from billhook.datasets._data_set import PARTS, DataSet, RowNumbers, complete_rows
 from billhook.tables import Categorical, Column, EncodedColumn, Encoding, Table
 
-Which = Literal["paper", "all"]
+RowChoice = Literal["paper", "all"]
 SPLIT = "split"
 NO_VALUE = "?"
 
 
-def prepare(entry: Entry, table: Table, rows: Which = "paper") -> DataSet:
+def prepare(entry: Entry, table: Table, rows: RowChoice = "paper") -> DataSet:
     """Return the features and labels of a table that holds one of the paper's data sets.
 
-    Columns of names become a feature for each category, also where there are only two. Missing values are treated as
+    Categorical columns are one-hot encoded, also those of two categories. Missing values are treated as
     the paper does. A column called `split` with train and test is the given split.
 
     Parameters
@@ -45,14 +45,14 @@ def prepare(entry: Entry, table: Table, rows: Which = "paper") -> DataSet:
     if len(kept) < len(table.y):
         notes.append(f"{len(kept):,} of the {len(table.y):,} rows, as in the paper.")
         table, parts = table.take(kept), None if parts is None else parts[kept]
-    table, kept, said = _without_missing(entry, table)
-    notes += said
+    table, kept, treatment = _without_missing(entry, table)
+    notes += treatment
     if parts is not None:
         parts = parts[kept]
     encoding = Encoding(tuple(map(_encoded, table.names, table.columns)))
     if encoding.n_features != entry.features:
         raise ValueError(
-            f"{Path(table.title).name} makes {encoding.n_features} features; {entry.name} has {entry.features}"
+            f"{_file_name(table)} makes {encoding.n_features} features; {entry.name} has {entry.features}"
         )
     train, test = (None, None) if parts is None else tuple(np.flatnonzero(parts == part) for part in PARTS)
     return DataSet(
@@ -68,9 +68,9 @@ def prepare(entry: Entry, table: Table, rows: Which = "paper") -> DataSet:
     )
 
 
-def rows_asked(rows: str) -> Which:
+def rows_asked(rows: str) -> RowChoice:
     """Return which rows to take, or raise ValueError."""
-    known: dict[str, Which] = {"paper": "paper", "all": "all"}
+    known: dict[str, RowChoice] = {"paper": "paper", "all": "all"}
     return resolve_name(rows, known, "there is no choice of rows")
 
 
@@ -89,7 +89,7 @@ def _parted(entry: Entry, table: Table) -> tuple[Table, NDArray[Any] | None]:
         at = table.names.index(SPLIT)
         column = table.columns[at]
         if not isinstance(column, Categorical) or set(column.categories) != set(PARTS) or (column.codes < 0).any():
-            raise ValueError(f"column {SPLIT!r} of {Path(table.title).name} must hold train or test in every row")
+            raise ValueError(f"column {SPLIT!r} of {_file_name(table)} must hold train or test in every row")
         parts = np.array(column.categories)[column.codes]
         return replace(_without(table, [at]), y=y), parts
     if not entry.n_train:
@@ -97,7 +97,7 @@ def _parted(entry: Entry, table: Table) -> tuple[Table, NDArray[Any] | None]:
     return replace(table, y=y), np.array(PARTS)[(np.arange(len(y)) >= entry.n_train).astype(np.int64)]
 
 
-def _rows_of(entry: Entry, n_rows: int, parts: NDArray[Any] | None) -> Rows:
+def _rows_of(entry: Entry, n_rows: int, parts: NDArray[Any] | None) -> RowNumbers:
     """Return the rows that the paper uses."""
     if entry.used is None or parts is None:
         return np.arange(entry.first_skipped, n_rows)
@@ -106,7 +106,7 @@ def _rows_of(entry: Entry, n_rows: int, parts: NDArray[Any] | None) -> Rows:
     )
 
 
-def _without_missing(entry: Entry, table: Table) -> tuple[Table, Rows, list[str]]:
+def _without_missing(entry: Entry, table: Table) -> tuple[Table, RowNumbers, list[str]]:
     """Return the table without missing values, which of its rows that are, and what was done."""
     every = np.arange(len(table.y))
     if entry.missing == "a category":
@@ -117,16 +117,16 @@ def _without_missing(entry: Entry, table: Table) -> tuple[Table, Rows, list[str]
         n_filled = sum(int(np.isnan(column).sum()) for column in table.columns if not isinstance(column, Categorical))
         return replace(table, columns=columns), every, [f"{n_filled:,} missing values are -1."] if n_filled else []
     if entry.missing == "remove columns":
-        gone = [k for k, column in enumerate(table.columns) if _has_missing(column)]
-        said = [f"Left out {len(gone)} columns with missing values."] if gone else []
-        return _without(table, gone), every, said
+        dropped = [k for k, column in enumerate(table.columns) if _has_missing(column)]
+        notes = [f"Dropped {len(dropped)} columns with missing values."] if dropped else []
+        return _without(table, dropped), every, notes
     rows = complete_rows(table)
-    said = [] if len(rows) == len(every) else [f"Removed {len(every) - len(rows):,} rows with missing values."]
-    return table.take(rows), rows, said
+    notes = [] if len(rows) == len(every) else [f"Removed {len(every) - len(rows):,} rows with missing values."]
+    return table.take(rows), rows, notes
 
 
 def _with_category(column: Column) -> Column:
-    """Return a column of names in which a missing one is a category of its own."""
+    """Return a categorical column in which missing values are a category of their own."""
     if not isinstance(column, Categorical) or (column.codes >= 0).all():
         return column
     categories = tuple(sorted((*column.categories, NO_VALUE)))
@@ -138,7 +138,8 @@ def _with_category(column: Column) -> Column:
 def _filled(column: Column, table: Table) -> Column:
     if isinstance(column, Categorical):
         raise ValueError(
-            f"{Path(table.title).name} has a column of names, such as {column.categories[:3]}; numbers are expected"
+            f"{_file_name(table)} has a categorical column, with values such as {column.categories[:3]}; "
+            "numbers are expected"
         )
     return np.where(np.isnan(column), np.float32(-1), column)
 
@@ -147,8 +148,8 @@ def _has_missing(column: Column) -> bool:
     return bool((column.codes < 0).any() if isinstance(column, Categorical) else np.isnan(column).any())
 
 
-def _without(table: Table, gone: Sequence[int]) -> Table:
-    kept = [k for k in range(len(table.names)) if k not in gone]
+def _without(table: Table, dropped: Sequence[int]) -> Table:
+    kept = [k for k in range(len(table.names)) if k not in dropped]
     return replace(table, names=tuple(table.names[k] for k in kept), columns=tuple(table.columns[k] for k in kept))
 
 
@@ -163,15 +164,19 @@ def _check_counts(entry: Entry, table: Table) -> None:
     n_rows, classes = len(table.y), np.unique(table.y, return_counts=True)
     known = {entry.rows, entry.rows_downloaded} - {0}
     if n_rows not in known:
-        raise ValueError(f"{Path(table.title).name} has {n_rows:,} rows; {entry.name} has {_or(sorted(known))}")
+        raise ValueError(f"{_file_name(table)} has {n_rows:,} rows; {entry.name} has {_or(sorted(known))}")
     if len(classes[0]) != entry.classes:
-        raise ValueError(f"{Path(table.title).name} has {len(classes[0])} classes; {entry.name} has {entry.classes}")
+        raise ValueError(f"{_file_name(table)} has {len(classes[0])} classes; {entry.name} has {entry.classes}")
     # Files may call the classes differently.
     if n_rows == entry.rows and entry.counts and sorted(classes[1].tolist()) != sorted(entry.counts):
         raise ValueError(
-            f"the classes in {Path(table.title).name} have {sorted(classes[1].tolist())} rows; those of {entry.name} "
+            f"the classes in {_file_name(table)} have {sorted(classes[1].tolist())} rows; those of {entry.name} "
             f"{sorted(entry.counts)}"
         )
+
+
+def _file_name(table: Table) -> str:
+    return Path(table.title).name
 
 
 def _or(numbers: list[int]) -> str:
@@ -182,5 +187,9 @@ def _differences(entry: Entry, table: Table) -> list[str]:
     """Return how the size differs from what is printed, and what else is to be known."""
     n_rows, n_classes = len(table.y), len(np.unique(table.y))
     pairs = (("N", entry.printed.rows, n_rows), ("C", entry.printed.classes, n_classes))
-    said = [f"The paper prints {name} = {was:,}; here it is {found:,}." for name, was, found in pairs if was != found]
-    return [*said, f"{entry.remark[0].upper()}{entry.remark[1:]}."] if entry.remark else said
+    notes = [
+        f"The paper prints {name} = {printed:,}; here it is {actual:,}."
+        for name, printed, actual in pairs
+        if printed != actual
+    ]
+    return [*notes, f"{entry.remark[0].upper()}{entry.remark[1:]}."] if entry.remark else notes

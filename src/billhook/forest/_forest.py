@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook._types import Task
 from billhook.forest import _predict, _repr, _save, _size, _truncate
 from billhook.forest._check import as_kept, check_forest
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from billhook.kernels import Tables
 
 Link = Literal["identity", "softmax", "logistic", "exp"]
-Task = Literal["classification", "regression"]
 Rounding = Literal["nearest", "down"]
 Ties = Literal["first", "last"]
 

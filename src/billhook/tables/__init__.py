@@ -10,7 +10,7 @@ from billhook.tables._columns import (
     encoding_from_json,
     encoding_to_json,
 )
-from billhook.tables._encode import Ordering, encode, features_of
+from billhook.tables._encode import CategoricalEncoding, encode, features_of
 from billhook.tables._frames import frame_columns, is_frame, table_of, table_of_frame
 from billhook.tables._labels import labels_like
 from billhook.tables._read import read_features, read_table
@@ -19,10 +19,10 @@ from billhook.tables._table import Table
 __all__ = [
     "MOST_CATEGORIES",
     "Categorical",
+    "CategoricalEncoding",
     "Column",
     "EncodedColumn",
     "Encoding",
-    "Ordering",
     "Table",
     "encode",
     "encoding_from_json",

@@ -5,7 +5,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from billhook.tables._collect import Labels, Raw, Rows, Unread, Wanted, blocks_of, collect, is_number
+from billhook.tables._collect import (
+    FileColumns,
+    LabelColumn,
+    ReadAs,
+    TextRows,
+    UnusableColumn,
+    blocks_of,
+    collect,
+    is_number,
+)
 from billhook.tables._columns import Categorical
 from billhook.tables._text import opened, sample_of
 
@@ -16,11 +25,11 @@ NAME = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\
 
 
 class Attribute(NamedTuple):
-    """A column as the file declares it: its name, and its type or None for the names that it may hold."""
+    """A column as the file declares it: its name, its type and, if it is categorical, its categories."""
 
     name: str
     type: str
-    names: frozenset[str] = frozenset()
+    categories: frozenset[str] = frozenset()
 
 
 class Arff(NamedTuple):
@@ -40,22 +49,22 @@ class Arff(NamedTuple):
         """Nothing is guessed."""
         return ()
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
         """Return the columns."""
-        wanted: list[Wanted] = [
+        wanted: list[ReadAs] = [
             "label" if name == label else "guess" if type_ in NUMBERS and name not in categorical else "text"
             for name, type_, _ in self.attributes
         ]
         columns = {}
         for attribute, column in zip(self.attributes, collect(self._blocks, wanted), strict=True):
             if attribute.name != label:
-                column = Unread("holds dates, which are not read") if attribute.type == "date" else column
+                column = UnusableColumn("holds dates, which are not read") if attribute.type == "date" else column
                 self._check(attribute, column, is_asked=attribute.name in categorical)
             columns[attribute.name] = column
         if label is None:
-            return Raw(columns, None)
+            return FileColumns(columns, None)
         is_text = next(attribute.type not in NUMBERS for attribute in self.attributes if attribute.name == label)
-        return Raw(columns, Labels(columns.pop(label), is_text))
+        return FileColumns(columns, LabelColumn(columns.pop(label), is_text))
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""
@@ -65,11 +74,11 @@ class Arff(NamedTuple):
             raise ValueError(
                 f"{self.path} declares {attribute.name!r} as {attribute.type}, but it holds {_odd(column)!r}"
             )
-        unknown = sorted(set(column.categories) - attribute.names)
+        unknown = sorted(set(column.categories) - attribute.categories)
         if attribute.type == "categorical" and unknown:
             raise ValueError(f"{self.path} does not declare {unknown[0]!r} as a value of {attribute.name!r}")
 
-    def _blocks(self) -> Iterator[Rows]:
+    def _blocks(self) -> Iterator[TextRows]:
         with opened(self.path) as file:
             yield from blocks_of(self._rows(file))
 
@@ -109,17 +118,17 @@ def arff(path: Path) -> Arff:
 
 
 def _attribute(text: str, where: str) -> Attribute:
-    found = NAME.fullmatch(text)
-    if found is None:
+    match = NAME.fullmatch(text)
+    if match is None:
         raise ValueError(f"{where} declares no attribute: {text[:40]!r}")
-    name, declared = _plain(found), found[4].strip()
+    name, declared = _plain(match), match[4].strip()
     if declared.startswith("{") and declared.endswith("}"):
         return Attribute(name, "categorical", frozenset(_cells(declared[1:-1])))
     type_ = declared.split(None, 1)[0].lower() if declared else ""
     if type_ not in (*NUMBERS, "string", "date"):
         raise ValueError(
             f"{where} declares {name!r} as {declared[:30]!r}; known are {', '.join(NUMBERS)}, string, date and "
-            "names in braces"
+            "categories in braces"
         )
     return Attribute(name, type_)
 
@@ -128,24 +137,24 @@ def _cells(text: str) -> list[str]:
     """Return the cells of a line with quotes in it."""
     cells, at = [], 0
     while True:
-        found = CELL.match(text, at)
-        if found is None:  # a quote within a cell, or one that is not closed
+        match = CELL.match(text, at)
+        if match is None:  # a quote within a cell, or one that is not closed
             end = text.find(",", at)
             cells.append(text[at : end if end >= 0 else len(text)].strip())
             at = end + 1
             if end < 0:
                 return cells
             continue
-        cells.append(_plain(found).strip())
-        at = found.end()
-        if not found[4]:
+        cells.append(_plain(match).strip())
+        at = match.end()
+        if not match[4]:
             return cells
 
 
-def _plain(found: re.Match[str]) -> str:
+def _plain(match: re.Match[str]) -> str:
     """Return what is quoted, or stands there without quotes."""
-    quoted = found[1] if found[1] is not None else found[2]
-    return str(found[3]) if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+    quoted = match[1] if match[1] is not None else match[2]
+    return str(match[3]) if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
 
 
 def _odd(column: Categorical) -> str:

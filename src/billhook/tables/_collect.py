@@ -21,22 +21,22 @@ STRAY = 0.1
 WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 WRITE_POINTS = "write numbers with a decimal point, and without commas between thousands"
 
-Wanted = Literal["guess", "text", "label"]
-Rows = list[Sequence[str]]
+ReadAs = Literal["guess", "text", "label"]
+TextRows = list[Sequence[str]]
 
 
-class Unread(NamedTuple):
+class UnusableColumn(NamedTuple):
     """A column that cannot be used, and why: words that follow its name.
 
-    It is at fault if a user surely wants it to be used.
+    `is_at_fault` says that the user has to correct it, as it was surely meant to be used.
     """
 
     why: str
     is_at_fault: bool = False
 
 
-class Labels(NamedTuple):
-    """The cells of the column to predict.
+class LabelColumn(NamedTuple):
+    """The cells of the label column.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ class Labels(NamedTuple):
     is_text: bool
 
 
-class Raw(NamedTuple):
-    """All that a file holds: its columns, without that of the labels, and the labels if they were asked for."""
+class FileColumns(NamedTuple):
+    """The columns of a file, and apart from them the label column if one was asked for."""
 
-    columns: dict[str, Column | Unread]
-    labels: Labels | None
+    columns: dict[str, Column | UnusableColumn]
+    labels: LabelColumn | None
 
 
-class Source(Protocol):
+class TableFile(Protocol):
     """A file that holds a table."""
 
     @property
@@ -68,7 +68,7 @@ class Source(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how it is read."""
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
         """Return its columns, those of `categorical` as text even where they look like numbers."""
 
 
@@ -110,15 +110,15 @@ def too_many(texts: Collection[str], count: str) -> str:
     return f"holds text{example} among numbers: correct it, or mark missing values with NA"
 
 
-def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[Rows]:
+def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
     """Return rows in blocks."""
     rows = iter(rows)
     while block := list(islice(rows, BLOCK)):
         yield block
 
 
-def collect(read_blocks: Callable[[], Iterator[Rows]], wanted: Sequence[Wanted]) -> list[Any]:
-    """Return a column for each kind wanted: numbers, Categorical, Unread, or for a label an array of strings.
+def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs]) -> list[Any]:
+    """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or for a label an array of strings.
 
     What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read a
     second time.
@@ -130,8 +130,8 @@ def collect(read_blocks: Callable[[], Iterator[Rows]], wanted: Sequence[Wanted])
     return [column.finished() for column in columns]
 
 
-def _one_pass(blocks: Iterator[Rows], wanted: Sequence[Wanted]) -> tuple[list["_Collector"], set[int]]:
-    kinds: dict[Wanted, type[_Numbers | _Texts | _Cells]] = {"guess": _Numbers, "text": _Texts, "label": _Cells}
+def _one_pass(blocks: Iterator[TextRows], wanted: Sequence[ReadAs]) -> tuple[list["_Collector"], set[int]]:
+    kinds: dict[ReadAs, type[_Numbers | _Texts | _Cells]] = {"guess": _Numbers, "text": _Texts, "label": _Cells}
     columns: list[_Collector] = [kinds[kind]() for kind in wanted]
     late: set[int] = set()
     for number, rows in enumerate(blocks):
@@ -198,9 +198,9 @@ class _Texts:
             self.parts.clear()
         return True
 
-    def finished(self) -> Categorical | Unread:
+    def finished(self) -> Categorical | UnusableColumn:
         if self.is_full:
-            return unread_texts(self.index)
+            return unusable_texts(self.index)
         return categorical_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.index))
 
 
@@ -224,16 +224,16 @@ class _Nothing:
     def add(self, cells: Sequence[str]) -> bool:  # noqa: ARG002 - as of the others
         return True
 
-    def finished(self) -> Unread:
-        return Unread("was not read")
+    def finished(self) -> UnusableColumn:
+        return UnusableColumn("was not read")
 
 
-def unread_texts(texts: Collection[str]) -> Unread:
+def unusable_texts(texts: Collection[str]) -> UnusableColumn:
     """Return a column of more texts than are kept."""
     comma = comma_in(texts)
     if comma is not None:
-        return Unread(f"holds {short(comma)}: {WRITE_POINTS}", is_at_fault=True)
-    return Unread(too_many(texts, f"more than {MOST_TEXTS:,} different values"))
+        return UnusableColumn(f"holds {short(comma)}: {WRITE_POINTS}", is_at_fault=True)
+    return UnusableColumn(too_many(texts, f"more than {MOST_TEXTS:,} different values"))
 
 
 def text_of(value: Any) -> str:

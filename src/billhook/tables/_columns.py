@@ -13,7 +13,7 @@ MOST_CATEGORIES = 256
 
 
 class Categorical(NamedTuple):
-    """A column of names.
+    """A categorical column.
 
     Attributes
     ----------
@@ -29,6 +29,11 @@ class Categorical(NamedTuple):
 Column = NDArray[np.float32] | Categorical
 
 
+def n_rows(column: Column) -> int:
+    """Return the number of rows of a column."""
+    return len(column.codes if isinstance(column, Categorical) else column)
+
+
 @dataclass(frozen=True)
 class EncodedColumn:
     """How one column of a table becomes features.
@@ -37,10 +42,10 @@ class EncodedColumn:
     ----------
     name : str
     kind : {"number", "one_hot", "ordered"}
-        A number as it is; a feature for each category, 1 where the row has it and else 0; or one feature, the place
-        of the row's category among `categories`, from 0.
+        A numeric column as it is; one-hot, a feature for each category, 1 where the row has it and else 0; or
+        ordered, one feature, the place of the row's category among `categories`, from 0.
     categories : tuple of str
-        In the order of the features, or of the places; none for a number.
+        In the order of the features, or of the places; empty for a numeric column.
     """
 
     name: str
@@ -107,8 +112,7 @@ class Encoding:
         for column in self.columns:
             if column.name not in columns:
                 raise ValueError(f"the table lacks the column {column.name!r}, which the model was trained on")
-        n_rows = len(_cells(columns[self.columns[0].name]))
-        features = np.zeros((n_rows, self.n_features), np.float32)
+        features = np.zeros((n_rows(columns[self.columns[0].name]), self.n_features), np.float32)
         first = 0
         for column in self.columns:
             after = first + column.n_features
@@ -133,13 +137,13 @@ def encoding_to_json(encoding: Encoding) -> list[list[Any]]:
     return [[column.name, column.kind, list(column.categories)] for column in encoding.columns]
 
 
-def encoding_from_json(given: Any) -> Encoding:
+def encoding_from_json(entries: Any) -> Encoding:
     """Return the encoding that stands in a file, or raise ValueError."""
-    if not isinstance(given, list) or not all(isinstance(column, list) and len(column) == 3 for column in given):
+    if not isinstance(entries, list) or not all(isinstance(entry, list) and len(entry) == 3 for entry in entries):
         raise ValueError("an encoding must have a name, a kind and categories for each column")
-    if not all(isinstance(categories, list) for _, _, categories in given):
+    if not all(isinstance(categories, list) for _, _, categories in entries):
         raise ValueError("the categories of an encoded column must be a list")
-    encoding = Encoding(tuple(EncodedColumn(name, kind, tuple(categories)) for name, kind, categories in given))
+    encoding = Encoding(tuple(EncodedColumn(name, kind, tuple(categories)) for name, kind, categories in entries))
     encoding.check()
     return encoding
 
@@ -161,26 +165,22 @@ def _check_column(column: Any) -> None:
         )
 
 
-def _fill(features: NDArray[np.float32], column: EncodedColumn, given: Column) -> None:
+def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -> None:
     """Set the features of one column."""
-    if len(_cells(given)) != len(features):
-        raise ValueError(f"column {column.name!r} has {len(_cells(given))} rows; others have {len(features)}")
+    if n_rows(cells) != len(features):
+        raise ValueError(f"column {column.name!r} has {n_rows(cells)} rows; others have {len(features)}")
     if column.kind == "number":
-        if isinstance(given, Categorical):
+        if isinstance(cells, Categorical):
             raise ValueError(f"column {column.name!r} holds text, and the model was trained on numbers there")
-        features[:, 0] = given
+        features[:, 0] = cells
         return
-    if not isinstance(given, Categorical):
+    if not isinstance(cells, Categorical):
         raise ValueError(f"column {column.name!r} holds numbers, and the model was trained on categories there")
     known = {category: place for place, category in enumerate(column.categories)}
     # The last entry is for -1: missing.
-    place = np.array([*(known.get(category, -1) for category in given.categories), -1], np.int64)[given.codes]
+    place = np.array([*(known.get(category, -1) for category in cells.categories), -1], np.int64)[cells.codes]
     if column.kind == "ordered":
         features[:, 0] = np.where(place < 0, np.nan, place)
         return
     rows = np.flatnonzero(place >= 0)
     features[rows, place[rows]] = 1.0
-
-
-def _cells(column: Column) -> NDArray[Any]:
-    return column.codes if isinstance(column, Categorical) else column

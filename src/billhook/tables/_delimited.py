@@ -1,11 +1,20 @@
-"""Tables as text: cells apart by a comma, semicolon, tabulator, bar, or blanks."""
+"""Tables as text: separated by commas, semicolons, tabs, bars or spaces."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from billhook.tables._collect import Labels, Raw, Rows, Wanted, blocks_of, collect, is_missing, is_number
+from billhook.tables._collect import (
+    FileColumns,
+    LabelColumn,
+    ReadAs,
+    TextRows,
+    blocks_of,
+    collect,
+    is_missing,
+    is_number,
+)
 from billhook.tables._text import opened, sample_of
 
 BLANKS = " "
@@ -23,16 +32,16 @@ class Delimited(NamedTuple):
     has_names: bool
     notes: tuple[str, ...]
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
         """Return the columns."""
-        wanted: list[Wanted] = [
+        wanted: list[ReadAs] = [
             "label" if name == label else "text" if name in categorical else "guess" for name in self.names
         ]
         columns = dict(zip(self.names, collect(self._blocks, wanted), strict=True))
-        labels = None if label is None else Labels(columns.pop(label), is_text=False)
-        return Raw(columns, labels)
+        labels = None if label is None else LabelColumn(columns.pop(label), is_text=False)
+        return FileColumns(columns, labels)
 
-    def _blocks(self) -> Iterator[Rows]:
+    def _blocks(self) -> Iterator[TextRows]:
         with opened(self.path) as file:
             rows = _rows(file, self.delimiter, strict=True)
             if self.has_names:
@@ -44,7 +53,7 @@ class Delimited(NamedTuple):
 
 
 def delimited(path: Path) -> Delimited:
-    """Return the table in a text file: how its cells are apart and what the columns are called.
+    """Return a reader for a text file: its delimiter and the names of its columns.
 
     The first line holds the names, unless all its cells are numbers: then columns are called by their numbers, from
     0. Numbers in a row, 0, 1, 2 and so on, are names all the same, as other programs write them.
@@ -55,7 +64,7 @@ def delimited(path: Path) -> Delimited:
     has_names = not all(map(is_number, first)) or all(map(is_missing, first)) or _counts(first)
     numbers = tuple(map(str, range(len(first))))
     if not has_names:
-        note = f"The first line holds numbers, not names: the columns are called 0 to {len(first) - 1}."
+        note = f"The first line holds numbers, not column names: the columns are called 0 to {len(first) - 1}."
         return Delimited(path, delimiter, numbers, False, (note,) if len(first) > 1 else ())
     names = tuple(name or f"unnamed: {number}" for name, number in zip(first, numbers, strict=True))
     return Delimited(path, delimiter, names, True, ())
@@ -76,7 +85,7 @@ def _counts(cells: list[str]) -> bool:
 
 
 def _delimiter(sample: str) -> str:
-    """Return what the cells of most lines are apart by: it makes as many cells of them as of the first."""
+    """Return the delimiter by which most lines have as many cells as the first."""
     lines = sample.splitlines(keepends=True)
     agreeing: dict[str, float] = {}
     for delimiter in (*DELIMITERS, BLANKS):

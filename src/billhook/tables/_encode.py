@@ -12,7 +12,7 @@ from billhook.tables._columns import Categorical, Column, EncodedColumn, Encodin
 from billhook.tables._frames import TITLE, frame_columns
 from billhook.tables._table import Table
 
-Ordering = Literal["one_hot", "ordered"]
+CategoricalEncoding = Literal["one_hot", "ordered"]
 
 
 class HasFeatureNames(Protocol):
@@ -23,8 +23,8 @@ class HasFeatureNames(Protocol):
         """The names of the features, if they have any."""
 
 
-def encode(table: Table, categorical: Ordering = "one_hot") -> tuple[NDArray[np.float32], Encoding]:
-    """Return the features of a table that `read_table` read, and how they come from its columns.
+def encode(table: Table, categorical: CategoricalEncoding = "one_hot") -> tuple[NDArray[np.float32], Encoding]:
+    """Return the features of a table to learn from, and how they come from its columns.
 
     Parameters
     ----------
@@ -35,7 +35,9 @@ def encode(table: Table, categorical: Ordering = "one_hot") -> tuple[NDArray[np.
         more, where the shares of the classes lie on their first principal direction (Coppersmith et al. 1999).
         Columns of two categories are one feature, 0 or 1, either way.
     """
-    kind: Ordering = resolve_name(categorical, {"one_hot": "one_hot", "ordered": "ordered"}, "there is no encoding")
+    kind: CategoricalEncoding = resolve_name(
+        categorical, {"one_hot": "one_hot", "ordered": "ordered"}, "there is no encoding"
+    )
     encoding = Encoding(
         tuple(
             EncodedColumn(name) if not isinstance(column, Categorical) else _encoded(name, column, table, kind)
@@ -104,7 +106,7 @@ def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
     )
 
 
-def _encoded(name: str, column: Categorical, table: Table, kind: Ordering) -> EncodedColumn:
+def _encoded(name: str, column: Categorical, table: Table, kind: CategoricalEncoding) -> EncodedColumn:
     if kind == "ordered":
         return EncodedColumn(name, "ordered", _in_order(column, table))
     # Of two categories one feature tells all, and a third value of it that the category is missing.
@@ -112,7 +114,7 @@ def _encoded(name: str, column: Categorical, table: Table, kind: Ordering) -> En
 
 
 def _in_order(column: Categorical, table: Table) -> tuple[str, ...]:
-    """Return the categories in the order of what is to be predicted, and of their names where that is the same."""
+    """Return the categories in the order of their mean target, and sorted as text where that is the same."""
     is_there = column.codes >= 0
     codes, y = column.codes[is_there], table.y[is_there]
     n_rows = np.bincount(codes, minlength=len(column.categories)).astype(np.float64)

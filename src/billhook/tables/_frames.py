@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._checks import resolve_name
-from billhook.tables._collect import Labels, categorical_of, text_of
+from billhook._types import Task
+from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
-from billhook.tables._labels import Labelled, Task, label_name, target_of
+from billhook.tables._labels import TrainingLabels, label_name, target_of
 from billhook.tables._table import Table, training_table
 
 TITLE = "the data frame"
-Kind = Literal["number", "category", "text"]
+FrameKind = Literal["number", "category", "text"]
 REMEDIES = {
     "Date": "turn it into numbers, for example the year or the days since a date",
     "Datetime": "turn it into numbers, for example the hour or the days since a date",
@@ -92,11 +93,11 @@ def table_of(X: Any, y: ArrayLike, *, task: str | None = None, title: str = TITL
     if task is None:
         cells = np.empty(n_rows, object)
         cells[:] = labels.tolist()
-        target = target_of(Labels(cells, labels.dtype.kind not in "iuf"), "y", title, None)
+        target = target_of(LabelColumn(cells, labels.dtype.kind not in "iuf"), "y", title, None)
     else:
         known: dict[str, Task] = {name: name for name in get_args(Task)}
         asked: Task = resolve_name(task, known, "there is no task")
-        target = Labelled(labels.astype(np.float64) if asked == "regression" else labels, asked, ())
+        target = TrainingLabels(labels.astype(np.float64) if asked == "regression" else labels, asked, ())
     return training_table(title, columns, target)
 
 
@@ -129,7 +130,8 @@ def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = 
 def _opened(X: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the frame as narwhals has it, and the names of its columns."""
     if not is_frame(X):
-        hint = "; call its collect() first" if hasattr(type(X), "collect") else ""
+        loads = [f"; call its {method}() first" for method in ("collect", "compute") if hasattr(type(X), method)]
+        hint = loads[0] if loads else ""
         raise TypeError(f"a data frame is expected, not {type(X).__module__}.{type(X).__name__}{hint}")
     import narwhals.stable.v1 as nw
 
@@ -176,7 +178,7 @@ def _declares_order(series: Any) -> bool:
     return str(series.dtype).startswith("Enum") or bool(series.implementation.is_pandas_like())
 
 
-def _kind_of(series: Any, name: str) -> tuple[Kind, list[Any] | None]:
+def _kind_of(series: Any, name: str) -> tuple[FrameKind, list[Any] | None]:
     """Return what a column holds, and its cells if only they tell; refuse what is neither numbers nor text."""
     import narwhals.stable.v1 as nw
 
@@ -196,7 +198,7 @@ def _kind_of(series: Any, name: str) -> tuple[Kind, list[Any] | None]:
     raise ValueError(f"column {name!r} is of the type {dtype}: {REMEDIES.get(type_name, DROP_IT)}")
 
 
-def _kind_of_values(cells: list[Any], name: str) -> Kind:
+def _kind_of_values(cells: list[Any], name: str) -> FrameKind:
     """Return what a column holds by the types of its values."""
     examples = {type(cell): cell for cell in reversed(cells) if cell is not None}
     are_text = {issubclass(type_, str) for type_ in examples}
@@ -224,7 +226,7 @@ def _numbers(series: Any) -> NDArray[np.float32]:
     import narwhals.stable.v1 as nw
 
     is_null = np.asarray(series.is_null().to_numpy(), np.bool_)
-    if series.dtype.is_decimal():
+    if str(series.dtype).startswith("Decimal"):  # whatever its precision
         series = series.cast(nw.Float64)
     if is_null.any():
         series = series.fill_null(False if series.dtype == nw.Boolean else 0)
@@ -239,11 +241,11 @@ def _as_float32(cells: Sequence[Any]) -> NDArray[np.float32]:
         return np.array([np.nan if cell is None else float(cell) for cell in cells], np.float64).astype(np.float32)
 
 
-def _labels(series: Any, name: str) -> Labels:
+def _labels(series: Any, name: str) -> LabelColumn:
     kind, cells = _kind_of(series, name)
     import narwhals.stable.v1 as nw
 
     labels = np.empty(len(series), object)
     labels[:] = _cells(series) if cells is None else cells
     is_number = kind == "number" and series.dtype != nw.Boolean and not any(isinstance(cell, bool) for cell in labels)
-    return Labels(labels, not is_number)
+    return LabelColumn(labels, not is_number)

@@ -1,16 +1,16 @@
-"""The column to predict: classes or numbers."""
+"""The label column: classes, or numbers for regression."""
 
 import re
 from reprlib import repr as short
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
-from billhook.tables._collect import MISSING, Labels, as_number
+from billhook._types import Task
+from billhook.tables._collect import MISSING, LabelColumn, as_number
 
-Task = Literal["classification", "regression"]
 # A class may well be called none.
 NO_LABEL = MISSING - {"none"}
 # Whole numbers are taken for classes if they are few, and each has some rows.
@@ -18,18 +18,18 @@ MOST_GUESSED, ROWS_EACH = 32, 3
 MOST_CLASSES = 1000
 
 
-class Labelled(NamedTuple):
-    """What is to be predicted, for each row; as what, and why if that was guessed."""
+class TrainingLabels(NamedTuple):
+    """The label of each row, the task, and notes on how the task was guessed."""
 
     y: NDArray[Any]
     task: Task
     notes: tuple[str, ...]
 
 
-def target_of(labels: Labels, name: str, title: str, task: str | None) -> Labelled:
+def target_of(labels: LabelColumn, name: str, title: str, task: str | None) -> TrainingLabels:
     """Return the labels as classes or numbers.
 
-    Without a task, text and few different whole numbers are classes, and other numbers are numbers.
+    Without a task, text and few different whole numbers are classes, and other numbers are for regression.
     """
     where = label_column(name, title)
     known: dict[str, Task] = {name: name for name in get_args(Task)}
@@ -44,7 +44,7 @@ def target_of(labels: Labels, name: str, title: str, task: str | None) -> Labell
         raise ValueError(f"{where} is {short(different[0])} in every row: nothing to learn; name another column")
     if chosen == "classification":
         _check_classes(n_different, y, where)
-    return Labelled(y, chosen, notes)
+    return TrainingLabels(y, chosen, notes)
 
 
 def label_name(label: str, names: tuple[str, ...], title: str) -> str:
@@ -75,7 +75,7 @@ def check_present(cells: NDArray[Any], where: str, missing: frozenset[str]) -> N
 
 
 def labels_like(y: NDArray[Any], classes: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the labels of a file in the form of these classes, or as numbers; those that do not fit stay.
+    """Return the labels of a file as the classes that they stand for, or as numbers; unknown ones stay as they are.
 
     A text file does not tell 1 from "1" or from 1.0: the classes do.
     """
@@ -98,11 +98,11 @@ def _is_absent(cell: Any, missing: frozenset[str]) -> bool:
 
 
 def _numbers(different: list[Any], asked: Task | None, *, is_text: bool) -> dict[Any, float] | None:
-    """Return the number that each cell stands for; None if they are names."""
+    """Return the number that each cell stands for; None if they are text."""
     if asked != "regression" and is_text:
         return None
     texts = [cell for cell in different if isinstance(cell, str)]
-    # 01 and 02 are names: the zero would be lost.
+    # 01 and 02 are text: the zero would be lost.
     if asked != "regression" and any(re.match(r"[+-]?0\d", text) for text in texts):
         return None
     try:
@@ -115,21 +115,21 @@ def _guess(
     different: list[Any], numbers: dict[Any, float] | None, name: str, n_rows: int
 ) -> tuple[Task, tuple[str, ...]]:
     if numbers is None:
-        return "classification", (f"{name} holds {len(different):,} different names: classification.",)
+        return "classification", (f"{name} holds text with {len(different):,} different values: classification.",)
     values = set(numbers.values())
     count = len(values)
     is_whole = all(value == np.rint(value) for value in values)
     if is_whole and (count <= 2 or (count <= MOST_GUESSED and count * ROWS_EACH <= n_rows)):
-        why = f"{name} has {count} different whole numbers: classification; --task regression overrides."
+        why = f"{name} has {count} different whole numbers: classification; task='regression' overrides."
         return "classification", (why,)
     kind = "whole numbers" if is_whole else "numbers"
-    return "regression", (f"{name} has {count:,} different {kind}: regression; --task classification overrides.",)
+    return "regression", (f"{name} has {count:,} different {kind}: regression; task='classification' overrides.",)
 
 
 def _as_numbers(cells: NDArray[Any], numbers: dict[Any, float] | None, where: str) -> NDArray[np.float64]:
     if numbers is None:
         row, cell = next((row, cell) for row, cell in enumerate(cells.tolist(), start=1) if not _is_number(cell))
-        raise ValueError(f"{where} holds {short(cell)} in row {row:,}, not a number: use --task classification")
+        raise ValueError(f"{where} holds {short(cell)} in row {row:,}, not a number: use task='classification'")
     y = np.fromiter((numbers[cell] for cell in cells.tolist()), np.float64, len(cells))
     if not np.isfinite(y).all():
         raise ValueError(f"{where} has an infinite number in row {np.flatnonzero(~np.isfinite(y))[0] + 1:,}")
@@ -144,7 +144,7 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _as_classes(labels: Labels, numbers: dict[Any, float] | None) -> NDArray[Any]:
+def _as_classes(labels: LabelColumn, numbers: dict[Any, float] | None) -> NDArray[Any]:
     cells = labels.cells.tolist()
     if numbers is None:
         is_plain = len({type(cell) for cell in cells}) == 1 and isinstance(cells[0], bool | int | float)
@@ -159,5 +159,5 @@ def _check_classes(n_classes: int, y: NDArray[Any], where: str) -> None:
         return
     looks = "an identifier or free text: name another column"
     if y.dtype.kind != "U":
-        looks = "a number to predict or an identifier: use --task regression, or name another column"
+        looks = "a number to predict or an identifier: use task='regression', or name another column"
     raise ValueError(f"{where} has {n_classes:,} classes in {len(y):,} rows; it looks like {looks}")

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.tables._collect import MOST_TEXTS, Labels, Raw, Unread, categorical_of, text_of, unread_texts
+from billhook.tables._collect import (
+    MOST_TEXTS,
+    FileColumns,
+    LabelColumn,
+    UnusableColumn,
+    categorical_of,
+    text_of,
+    unusable_texts,
+)
 from billhook.tables._columns import Categorical, Column
 
 MAGIC = b"PAR1"
@@ -19,14 +27,14 @@ class Parquet(NamedTuple):
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> Raw:
+    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
         """Return the columns, read one after the other."""
         columns = {
             name: _column(self._cells(name), is_categorical=name in categorical)
             for name in self.names
             if name != label
         }
-        return Raw(columns, None if label is None else _labels(self._cells(label), label))
+        return FileColumns(columns, None if label is None else _labels(self._cells(label), label))
 
     def _cells(self, name: str) -> Any:
         return self.file.read(columns=[name], use_threads=False)[name]
@@ -52,36 +60,36 @@ def _is_number(type_: Any) -> bool:
     return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
 
 
-def _is_name(type_: Any) -> bool:
+def _is_text(type_: Any) -> bool:
     from pyarrow import types
 
-    is_text = types.is_string(type_) or types.is_large_string(type_)
-    return bool(is_text or types.is_boolean(type_) or types.is_dictionary(type_))
+    is_string = types.is_string(type_) or types.is_large_string(type_)
+    return bool(is_string or types.is_boolean(type_) or types.is_dictionary(type_))
 
 
-def _labels(cells: Any, name: str) -> Labels:
-    if not _is_number(cells.type) and not _is_name(cells.type):
+def _labels(cells: Any, name: str) -> LabelColumn:
+    if not _is_number(cells.type) and not _is_text(cells.type):
         raise ValueError(
-            f"the label column {name!r} is of the type {cells.type}: only numbers and names are predicted"
+            f"the label column {name!r} is of the type {cells.type}: only numbers and text can be predicted"
         )
     labels = np.empty(len(cells), object)
     labels[:] = cells.to_pylist()
-    return Labels(labels, not _is_number(cells.type))
+    return LabelColumn(labels, not _is_number(cells.type))
 
 
-def _column(cells: Any, *, is_categorical: bool) -> Column | Unread:
+def _column(cells: Any, *, is_categorical: bool) -> Column | UnusableColumn:
     from pyarrow import types
 
     if types.is_null(cells.type):
         return np.full(len(cells), np.nan, np.float32)
-    if _is_name(cells.type) or (is_categorical and _is_number(cells.type)):
+    if _is_text(cells.type) or (is_categorical and _is_number(cells.type)):
         return _categorical(cells)
     if _is_number(cells.type):
         return _numbers(cells)
-    return Unread(f"is of the type {cells.type}, which is not read")
+    return UnusableColumn(f"is of the type {cells.type}, which is not read")
 
 
-def _categorical(cells: Any) -> Categorical | Unread:
+def _categorical(cells: Any) -> Categorical | UnusableColumn:
     from pyarrow import types
 
     # Each part of a file may number its names differently.
@@ -89,7 +97,7 @@ def _categorical(cells: Any) -> Categorical | Unread:
     encoded = plain.dictionary_encode().combine_chunks()
     texts = [text_of(value) for value in encoded.dictionary.to_pylist()]
     if len(texts) > MOST_TEXTS:
-        return unread_texts(texts)
+        return unusable_texts(texts)
     return categorical_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
 
 

@@ -1,17 +1,15 @@
-"""Tables of any kind of file, read for training or for a model."""
+"""Tables read from files, for training or for prediction."""
 
 from collections import Counter
 from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from billhook.tables._arff import arff
-from billhook.tables._collect import Source
-from billhook.tables._columns import Categorical, Column
+from billhook.tables._collect import TableFile
+from billhook.tables._columns import n_rows
 from billhook.tables._delimited import Delimited, delimited
 from billhook.tables._labels import check_present, label_column, label_name, target_of
 from billhook.tables._parquet import MAGIC, parquet
@@ -21,19 +19,20 @@ from billhook.tables._table import Table, parted, training_table
 def read_table(path: str | PathLike[str], label: str, *, task: str | None = None) -> Table:
     """Read a table to learn from.
 
-    Columns are numbers or names. Those that no model could learn from are left out, and `notes` says so: all missing,
-    the same in every row, the number of the row, text with more than 256 or nearly as many different values as rows.
+    Columns are numeric or categorical. Those that no model could learn from are dropped, and `notes` says so: all
+    values missing, the same value in every row, row numbers, text with more than 256 different values or nearly as
+    many as rows.
 
     Parameters
     ----------
     path : path
-        CSV, TSV and the like (cells apart by commas, semicolons, tabulators, bars or blanks), Parquet or ARFF; text
-        may be compressed as .gz. Empty cells, NA and the like are missing values. The first line of a CSV file holds
-        the names; if all in it are numbers, columns are called 0, 1, 2 and so on.
+        CSV and the like (separated by commas, semicolons, tabs, bars or spaces), Parquet or ARFF; text may be
+        compressed as .gz. Empty cells, NA and the like are missing values. The first line of a CSV file holds
+        the column names; if all in it are numbers, columns are called 0, 1, 2 and so on.
     label : str
         The column to predict; -1 is the last, -2 the one before, unless a column has that name.
     task : {"classification", "regression"}, optional
-        By default text and few different whole numbers are classes, and other numbers are predicted as such.
+        By default text and few different whole numbers are classes; other numbers are for regression.
     """
     path = Path(path)
     source = _source(path)
@@ -48,7 +47,7 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
 def read_features(
     path: str | PathLike[str], label: str | None = None, *, categorical: Collection[str] = frozenset()
 ) -> Table:
-    """Read a table for a model that there is: every column, and the labels as they stand (see `labels_like`).
+    """Read a table for prediction: every column, and the labels as they stand in the file (see `labels_like`).
 
     Parameters
     ----------
@@ -61,39 +60,33 @@ def read_features(
     source = _source(path)
     name = None if label is None else label_name(label, source.names, str(path))
     raw = source.read(name, frozenset(categorical))
-    y: NDArray[Any] = np.zeros(0)
-    if raw.labels is not None and name is not None:
-        y = raw.labels.cells
+    y = np.zeros(0) if raw.labels is None else raw.labels.cells
+    if name is not None:
         check_present(y, label_column(name, str(path)), frozenset({""}))
     columns, left_out = parted(raw.columns)
-    n_rows = max((len(_cells(column)) for column in columns.values()), default=len(y))
-    _check_rows(path, source, n_rows)
+    _check_rows(path, source, max(map(n_rows, columns.values()), default=len(y)))
     return Table(str(path), tuple(columns), tuple(columns.values()), y, None, source.notes, left_out)
 
 
-def _source(path: Path) -> Source:
-    """Return the file as what its content or its suffix say that it is."""
+def _source(path: Path) -> TableFile:
+    """Return a reader for the file, by its content or its suffix."""
     with path.open("rb") as file:
         begin = file.read(4)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
-    source: Source
+    source: TableFile
     if begin == MAGIC or (suffix in (".parquet", ".pq") and begin):
         source = parquet(path)
     else:
         source = arff(path) if suffix == ".arff" else delimited(path)
     twice = [name for name, times in Counter(source.names).items() if times > 1]
     if twice:
-        hint = "; is its first line one of names?" if isinstance(source, Delimited) else ""
+        hint = "; does its first line hold column names?" if isinstance(source, Delimited) else ""
         raise ValueError(f"{path} has more than one column {twice[0]!r}{hint}")
     return source
 
 
-def _check_rows(path: Path, source: Source, n_rows: int) -> None:
-    if n_rows == 0:
+def _check_rows(path: Path, source: TableFile, n_read: int) -> None:
+    if n_read == 0:
         what = "below its line of column names" if isinstance(source, Delimited) else "in it"
         raise ValueError(f"{path} has no rows {what}")
-
-
-def _cells(column: Column) -> NDArray[Any]:
-    return column.codes if isinstance(column, Categorical) else column

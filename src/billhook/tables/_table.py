@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.tables._collect import WRITE_POINTS, Unread, comma_in, too_many
+from billhook._types import Task
+from billhook.tables._collect import WRITE_POINTS, UnusableColumn, comma_in, too_many
 from billhook.tables._columns import MOST_CATEGORIES, Categorical, Column
-from billhook.tables._labels import Labelled, Task
+from billhook.tables._labels import TrainingLabels
 
 # Of so many different texts nearly all may differ by chance.
 FEW_TEXTS = 10
@@ -60,8 +61,8 @@ class Table:
 
 def training_table(
     title: str,
-    columns: Mapping[str, Column | Unread],
-    target: Labelled,
+    columns: Mapping[str, Column | UnusableColumn],
+    target: TrainingLabels,
     *,
     label: str | None = None,
     notes: tuple[str, ...] = (),
@@ -74,7 +75,7 @@ def training_table(
         What messages call the table.
     columns : dict
         All columns but the labels.
-    target : Labelled
+    target : TrainingLabels
     label : str, optional
         The name of the label column, for messages.
     notes : tuple of str
@@ -94,15 +95,15 @@ def training_table(
     return Table(title, tuple(kept), tuple(kept.values()), target.y, target.task, notes, left_out)
 
 
-def parted(columns: Mapping[str, Column | Unread]) -> tuple[dict[str, Column], dict[str, str]]:
+def parted(columns: Mapping[str, Column | UnusableColumn]) -> tuple[dict[str, Column], dict[str, str]]:
     """Return the columns that were read, and for the others the reason why they were not."""
-    readable = {name: column for name, column in columns.items() if not isinstance(column, Unread)}
-    return readable, {name: column.why for name, column in columns.items() if isinstance(column, Unread)}
+    readable = {name: column for name, column in columns.items() if not isinstance(column, UnusableColumn)}
+    return readable, {name: column.why for name, column in columns.items() if isinstance(column, UnusableColumn)}
 
 
-def _check_points(column: Column | Unread, name: str, title: str) -> None:
+def _check_points(column: Column | UnusableColumn, name: str, title: str) -> None:
     """Raise ValueError for numbers with a decimal comma."""
-    if isinstance(column, Unread) and column.is_at_fault:
+    if isinstance(column, UnusableColumn) and column.is_at_fault:
         raise ValueError(f"column {name!r} of {title} {column.why}")
     comma = comma_in(column.categories) if isinstance(column, Categorical) else None
     if isinstance(column, Categorical) and comma is not None:

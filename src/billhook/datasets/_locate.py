@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 FOLDER = "BILLHOOK_DATA"
 
 
-class Place(NamedTuple):
-    """Where a data set is: its file, and whether that lies in $BILLHOOK_DATA or in the cache."""
+class DataSetFile(NamedTuple):
+    """The file of a data set, and whether it lies in $BILLHOOK_DATA or in the cache."""
 
     path: Path
     kind: Literal["$BILLHOOK_DATA", "cache"]
@@ -24,20 +24,20 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "billhook"
 
 
-def find(name: str) -> Place | None:
-    """Return where the file of a data set is; None if it is neither in $BILLHOOK_DATA nor in the cache."""
-    given = os.environ.get(FOLDER)
-    if given and (path := Path(given) / f"{name}.parquet").is_file():
-        return Place(path, "$BILLHOOK_DATA")
+def find(name: str) -> DataSetFile | None:
+    """Return the file of a data set; None if it is neither in $BILLHOOK_DATA nor in the cache."""
+    folder = os.environ.get(FOLDER)
+    if folder and (path := Path(folder) / f"{name}.parquet").is_file():
+        return DataSetFile(path, "$BILLHOOK_DATA")
     path = cache_folder() / f"{name}.parquet"
-    return Place(path, "cache") if path.is_file() else None
+    return DataSetFile(path, "cache") if path.is_file() else None
 
 
-def looked_in() -> str:
+def searched_folders() -> str:
     """Return where `find` looks, in words."""
-    given = os.environ.get(FOLDER)
-    if not given:
+    folder = os.environ.get(FOLDER)
+    if not folder:
         first = f"${FOLDER} (which is not set)"
     else:
-        first = f"${FOLDER} ({given}{'' if Path(given).is_dir() else ', which is no folder'})"
+        first = f"${FOLDER} ({folder}{'' if Path(folder).is_dir() else ', which is no folder'})"
     return f"{first} and the cache ({cache_folder()})"
