@@ -48,7 +48,7 @@ def page(report: "FitReport") -> str:
 
 
 def _part(name: str) -> str:
-    return files("billhook.budget").joinpath(name).read_text("utf-8")
+    return files("billhook.budget.report").joinpath(name).read_text("utf-8")
 
 
 def _summary(report: "FitReport") -> str:
