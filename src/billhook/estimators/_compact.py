@@ -190,12 +190,13 @@ class _CompactForest(ForestEstimator):
         if self.estimator is None:
             return None
         if isinstance(self.estimator, Forest):
-            return UserEnsemble.fitted(self._named(self.estimator))
+            return UserEnsemble.fitted(self._named(self.estimator, rows.feature_names))
         if isinstance(self.estimator, FrozenEstimator):
-            return UserEnsemble.fitted(self._named(as_forest(self.estimator.estimator)))
+            return UserEnsemble.fitted(self._named(as_forest(self.estimator.estimator), rows.feature_names))
 
         def fitted(rows: TrainingRows, train: NDArray[np.int64]) -> Forest:
-            return self._named(as_forest(self._fitted(rows.X, rows.labels, rows.weight, train)))
+            forest = as_forest(self._fitted(rows.X, rows.labels, rows.weight, train))
+            return self._named(forest, rows.feature_names)
 
         first = np.arange(min(50, rows.n_rows))
         if rows.classes is not None:

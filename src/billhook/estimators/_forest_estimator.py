@@ -50,11 +50,14 @@ class ForestEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             raise TypeError(f"{type(model).__name__} takes no sample_weight")
         return model.fit(X[rows], y[rows], sample_weight=weight[rows])
 
-    def _named(self, forest: Forest) -> Forest:
-        """Return the forest with the names of the columns, which must be those a frozen one was trained on."""
+    def _named(self, forest: Forest, names: tuple[str, ...] | None = None) -> Forest:
+        """Return the forest with the names of its features, which must be those a frozen one was trained on.
+
+        They are those of the columns of X, unless `names` says otherwise.
+        """
         if (forest.classes is None) != isinstance(self, RegressorMixin):
             raise TypeError(f"{type(self).__name__} cannot take an estimator for {forest.task}")
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if names is None else names
         if names is None:
             return forest
         if forest.feature_names is not None and forest.feature_names != tuple(names):

@@ -1,0 +1,113 @@
+import os
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+from billhook.cli import main
+
+
+@pytest.fixture(scope="module")
+def wine():
+    frame = load_wine(as_frame=True).frame
+    return frame.assign(
+        target=frame["target"].map({0: "barolo", 1: "grignolino", 2: "barbera"}),
+        colour=[("red", "dark", "pale")[k % 3] for k in range(178)],
+    )
+
+
+@pytest.fixture(scope="module")
+def result(wine):
+    return bh.fit_table(wine, "target", budget=500, n_trials=3)
+
+
+def test_it_gives_the_model_and_the_report(wine, result):
+    assert isinstance(result, bh.FitResult)
+    assert result.packed.nbytes <= 500
+    assert result.report.classes == ("barbera", "barolo", "grignolino")
+    assert result.report.n_rows == 178
+    assert not result.was_interrupted
+    assert [candidate.nbytes for candidate in result.front] == sorted(c.nbytes for c in result.front)
+    assert [column.name for column in result.packed.encoding.columns] == [*wine.columns.drop("target")]
+
+
+def test_the_command_line_writes_the_same_model(wine, result, tmp_path):
+    wine.to_csv(tmp_path / "wine.csv", index=False)
+    options = ["--label", "target", "--budget", "500", "--trials", "3", "--out", str(tmp_path / "out")]
+    assert main(["fit", str(tmp_path / "wine.csv"), *options]) == 0
+    assert bh.load(tmp_path / "out" / "model.bhk") == result.packed
+
+
+def test_a_file_and_a_frame_give_the_same_model(wine, result, tmp_path):
+    wine.to_parquet(tmp_path / "wine.parquet")
+    from_file = bh.fit_table(tmp_path / "wine.parquet", "target", budget=500, n_trials=3)
+    assert from_file.packed == result.packed
+
+
+def test_out_is_written_whole(result, wine, tmp_path):
+    notes = []
+    written = bh.fit_table(
+        wine, "target", budget=500, n_trials=3, out=tmp_path / "out", name="wine", log=notes.append
+    )
+    assert sorted(os.listdir(tmp_path / "out")) == ["c", "model.bhk", "report.html"]
+    assert bh.load(tmp_path / "out" / "model.bhk") == result.packed == written.packed
+    assert "wine_predict" in (tmp_path / "out" / "c" / "wine.h").read_text()
+    assert any("classification" in note for note in notes)
+    with pytest.raises(FileExistsError, match="force=True replaces files in it"):
+        written.save(tmp_path / "out")
+    written.save(tmp_path / "out", force=True)
+
+
+def test_regression_a_target_and_a_saved_forest(tmp_path):
+    frame = load_diabetes(as_frame=True).frame
+    result = bh.fit_table(frame, "target", target="arduino-uno", reserve="30KB", n_trials=2)
+    assert result.packed.task == "regression"
+    assert result.report.target == "arduino-uno"
+    X, y = load_wine(return_X_y=True)
+    bh.as_forest(RandomForestClassifier(10, random_state=0).fit(X, y)).save(tmp_path / "rf.bhk")
+    rows = load_wine(as_frame=True).frame
+    compressed = bh.fit_table(rows, "target", budget=400, model=tmp_path / "rf.bhk", n_trials=2)
+    assert compressed.packed.nbytes <= 400
+    assert any("looks better on them" in note for note in compressed.report.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "say how large the model may be: budget='4KB', or target='arduino-uno', or both"),
+        ({"budget": "much"}, "budget must be a number of bytes"),
+        ({"budget": 500, "label": "kind"}, "has no column 'kind'"),
+        ({"budget": 500, "label": None}, "label must be the name of the column to predict, not None"),
+        ({"budget": 500, "task": "ranking"}, "ranking"),
+        ({"budget": 500, "target": "uno"}, "there is no target 'uno'"),
+        ({"budget": 500, "reserve": "1KB"}, "reserve keeps bytes of a target's flash"),
+        ({"budget": 500, "n_trials": 0}, "n_trials must be at least 1, not 0"),
+        ({"budget": 500, "n_trials": None, "time_limit": None}, "say when to stop: time_limit=60"),
+        ({"budget": 500, "time_limit": -1.0, "n_trials": None}, "time_limit must be above 0 seconds, not -1.0"),
+        ({"budget": 500, "random_state": -1}, "random_state must be at least 0, not -1"),
+        ({"budget": 500, "categorical": "hashed"}, "there is no encoding 'hashed'"),
+        ({"budget": 500, "scoring": "acuracy"}, "there is no scoring 'acuracy'"),
+        ({"budget": 500, "out": ""}, "out must be the name of a folder, not ''"),
+        ({"budget": 500, "class_weight": "balance"}, "balance"),
+        ({"budget": 500, "model": "nowhere.bhk"}, "nowhere.bhk"),
+    ],
+)
+def test_what_cannot_be(wine, options, says):
+    with pytest.raises((ValueError, TypeError, OSError), match=says):
+        bh.fit_table(wine, **({"label": "target", "n_trials": 1} | options))
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(TypeError, match="table must be the path of a file or a data frame, not ndarray"):
+        bh.fit_table(np.zeros((3, 2)), "a", budget=500)
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.csv"):
+        bh.fit_table("nowhere.csv", "a", budget=500)
+
+
+def test_the_frame_of_the_caller_stays_as_it_is(wine):
+    before = wine.copy()
+    bh.fit_table(wine, "target", budget=300, n_trials=1)
+    pandas.testing.assert_frame_equal(wine, before)
