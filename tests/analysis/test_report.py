@@ -11,7 +11,7 @@ import pytest
 
 from billhook.analysis import areas, best_below, compare, configurations, published, rank, wins, write_report
 from billhook.analysis.report._methods import look_of, luminance
-from billhook.analysis.report._payload import boards, stops_of
+from billhook.analysis.report._payload import stops_of, targets_by_flash
 from made_up_studies import BEYOND, PAPER, run, study
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 
@@ -188,7 +188,7 @@ def test_a_mean_a_fraction_of_a_byte_above_the_cap_is_above_it(report):
 def test_the_slider_stops_at_every_power_of_two_and_at_the_flash_of_every_board():
     stops = stops_of(5_000, 9 << 20, (32, 64, 128, 256))
     assert {2**k for k in range(12, 25)} <= set(stops)
-    assert {board.flash for board in boards()} <= set(stops)
+    assert {target.flash for target in targets_by_flash()} <= set(stops)
     assert stops[0] == 4096
     assert stops[-1] == 16 << 20
     assert max(after / before for before, after in pairwise(stops)) < 1.2

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from billhook.budget.report._page import page
-from billhook.budget.report._report import Board, Point, Step
-from made_up_reports import BOARDS, made_up_points, made_up_report
+from billhook.budget.report._report import Point, Stage, TargetFit
+from made_up_reports import TARGETS, made_up_points, made_up_report
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 
 
@@ -46,14 +46,14 @@ EDGES = {
     "hardly different scores": made_up_report(
         points=tuple(replace(p, score=0.9 + p.nbytes * 1e-16) for p in flat(0.9))
     ),
-    "no boards": made_up_report(20, boards=(), target=None),
+    "no boards": made_up_report(20, targets=(), target=None),
     "no target": made_up_report(20, target=None),
     "a target that is no board": made_up_report(20, target="generic"),
     "regression": made_up_report(20, 0),
     "regression of one number": made_up_report(20, 0, errors=np.full((9, 2), 4.0)),
     "no rows held out": made_up_report(20, 0, errors=np.empty((0, 2))),
     "a class without rows": made_up_report(20, 3, confusion=np.array([[5, 1, 0], [0, 0, 0], [2, 0, 9]])),
-    "no points, steps or notes": replace(made_up_report(), points=(), steps=(), notes=(), versions={}),
+    "no points, steps or notes": replace(made_up_report(), points=(), stages=(), notes=(), versions={}),
     "no finite score": made_up_report(points=flat(-np.inf), scores=(-np.inf,)),
     "large numbers": made_up_report(20, 0, errors=np.array([[1e9, -1e9], [3e9, 2e8]])),
 }
@@ -92,8 +92,8 @@ def hostile(text):
         scoring=text,
         target=text,
         points=tuple(points),
-        steps=(Step(text, 0.5, None, text),),
-        boards=(Board(text, 10, 10, 5, True),),
+        stages=(Stage(text, 0.5, None, text),),
+        targets=(TargetFit(text, 10, 10, 5, True),),
         classes=(text, text + "2"),
         confusion=np.array([[3, 1], [0, 2]]),
         notes=(text,),
@@ -261,8 +261,8 @@ def test_thousands_of_rows_are_thinned_out():
 def test_boards_say_in_words_whether_the_model_fits():
     read = Reader(page(made_up_report(5)))
     rows = [row["text"] for row in read.all("tr")]
-    assert [any(board.name in row and "does not fit" in row for row in rows) for board in BOARDS] == [
-        not board.fits for board in BOARDS
+    assert [any(board.name in row and "does not fit" in row for row in rows) for board in TARGETS] == [
+        not board.fits for board in TARGETS
     ]
     assert any(row == ("arduino-uno targetfits54%17,32032,2562,048") for row in rows)
     assert any(row == "attiny85does not fit211%17,3208,192512" for row in rows)
@@ -274,9 +274,9 @@ def test_boards_say_in_words_whether_the_model_fits():
         ({}, "it fits arduino-uno."),
         ({"target": "attiny85"}, "it does not fit attiny85."),
         ({"target": None}, "it fits 3 of the 4 boards below."),
-        ({"target": None, "boards": BOARDS[:2]}, "it fits all boards below."),
-        ({"target": None, "boards": BOARDS[2:3]}, "it fits none of the 1 boards below."),
-        ({"target": None, "boards": ()}, "on rows it has not seen."),
+        ({"target": None, "targets": TARGETS[:2]}, "it fits all boards below."),
+        ({"target": None, "targets": TARGETS[2:3]}, "it fits none of the 1 boards below."),
+        ({"target": None, "targets": ()}, "on rows it has not seen."),
         ({"target": "generic"}, "on rows it has not seen, for generic."),
         ({"scores": (0.75,)}, "with accuracy 75.00% on rows"),
         ({"scores": (0.7, 0.8)}, "with accuracy 75.00% (70.00% to 80.00% on 2 splits)"),
@@ -291,8 +291,8 @@ def test_the_summary_says_what_was_found(changes, words):
 
 
 def test_steps_say_what_they_gained_or_lost():
-    steps = (Step("grown", 0.95, None, ""), Step("merged", 0.92, None, ""), Step("packed", 0.935, 2000, "4 bits"))
-    read = Reader(page(made_up_report(5, steps=steps)))
+    steps = (Stage("grown", 0.95, None, ""), Stage("merged", 0.92, None, ""), Stage("packed", 0.935, 2000, "4 bits"))
+    read = Reader(page(made_up_report(5, stages=steps)))
     rows = [row["text"] for row in read.all("tr")]
     assert "grown95.00%" in rows
     assert "merged92.00%\N{MINUS SIGN}3.00 points" in rows

@@ -17,7 +17,7 @@ from billhook.budget._space import MOST_LEAVES, GrowthConfig, Trial
 from billhook.budget._splits import TrainingRows
 from billhook.budget._trial_runner import ALL, TrialRunner
 from billhook.budget._user_ensemble import UserEnsemble
-from billhook.budget.report._report import Board, FitReport, Point, Step
+from billhook.budget.report._report import FitReport, Point, Stage, TargetFit
 from billhook.codegen import Target, fits_in, flash_with_reader, targets
 from billhook.packing import Packed, size_on_codes
 
@@ -180,8 +180,8 @@ def _report(
         target=None if target is None else target.name,
         scores=best.scores,
         points=tuple(_points(search, best, front)),
-        steps=_steps(search, best),
-        boards=tuple(_boards(packed)),
+        stages=_stages(search, best),
+        targets=tuple(_target_fits(packed)),
         classes=() if rows.classes is None else tuple(str(label) for label in rows.classes.tolist()),
         confusion=confusion,
         errors=errors,
@@ -231,7 +231,7 @@ def settings_of(trial: Trial) -> dict[str, Any]:
     return recipe | how
 
 
-def _steps(search: Search, best: Candidate) -> tuple[Step, ...]:
+def _stages(search: Search, best: Candidate) -> tuple[Stage, ...]:
     """Return what each step came to, on one split of the rows."""
     bench, trial = search.other, best.trial
     parted = bench.split(next(iter(search.final_splits), 0))
@@ -246,12 +246,12 @@ def _steps(search: Search, best: Candidate) -> tuple[Step, ...]:
 
     grown, fitting = forests["grown"], forests["made to fit"]
     how = trial.shrinking
-    found = [Step("grown", score(grown), None, f"{grown.n_trees:,} trees, {grown.n_leaves:,} leaves")]
+    found = [Stage("grown", score(grown), None, f"{grown.n_trees:,} trees, {grown.n_leaves:,} leaves")]
     if how.l2 is not None:
         name = "merged" if fitting.n_leaves < grown.n_leaves else "refined"
-        found.append(Step(name, score(fitting), None, f"{fitting.n_trees:,} trees, {fitting.n_leaves:,} leaves"))
+        found.append(Stage(name, score(fitting), None, f"{fitting.n_trees:,} trees, {fitting.n_leaves:,} leaves"))
     leaf = f"{how.leaf_bits}-bit leaves" + (f", {how.codebook} different" if how.codebook else "")
-    found.append(Step("packed", bench.judge(packed, parted), packed.nbytes, leaf))
+    found.append(Stage("packed", bench.judge(packed, parted), packed.nbytes, leaf))
     return tuple(found)
 
 
@@ -278,12 +278,12 @@ def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
     return counts.reshape(classes.size, classes.size), None
 
 
-def _boards(packed: Packed) -> list[Board]:
+def _target_fits(packed: Packed) -> list[TargetFit]:
     found = []
     for target in targets():
         if target.flash:
             takes = flash_with_reader(packed.nbytes, target)
-            found.append(Board(target.name, target.flash, target.ram, takes, fits_in(packed, target)))
+            found.append(TargetFit(target.name, target.flash, target.ram, takes, fits_in(packed, target)))
     return found
 
 

@@ -350,10 +350,10 @@ def _on_board(given: argparse.Namespace, fitted: _Fitted) -> str:
 
 
 def _boards(report: FitReport) -> str:
-    fitting = [board for board in report.boards if board.fits]
+    fitting = [board for board in report.targets if board.fits]
     if not fitting:
         return "none of the devices of `billhook targets`"
-    if len(fitting) == len(report.boards):
+    if len(fitting) == len(report.targets):
         return f"all {len(fitting)} devices of `billhook targets`, from {min(fitting, key=lambda b: b.flash).name} up"
     shown = ", ".join(board.name for board in fitting[:SHOWN_BOARDS])
     return shown + (f" and {len(fitting) - SHOWN_BOARDS} more" if len(fitting) > SHOWN_BOARDS else "")

@@ -1,6 +1,5 @@
 """How methods are shown: colours and marks, the same as in figures, and on dark paper too."""
 
-from collections.abc import Sequence
 from colorsys import hls_to_rgb, rgb_to_hls
 from typing import NamedTuple
 
@@ -29,11 +28,13 @@ LIGHT, DARK = 0.179, 0.12
 
 
 class Look(NamedTuple):
-    """A method as it is drawn: its colour on light and dark paper, the outline of its mark and how it is filled."""
+    """A method as it is drawn: its colour on light and dark paper, that of letters on it, its mark and its fill."""
 
     name: str
     colour: str
+    letters: str
     colour_on_dark: str
+    letters_on_dark: str
     mark: str
     fill: str
 
@@ -41,19 +42,16 @@ class Look(NamedTuple):
 def look_of(method: str) -> Look:
     """Return how a method is drawn."""
     style = style_of(method)
-    return Look(method, style.color, on_dark(style.color), MARKS[style.marker], style.fillstyle)
-
-
-def styles_of(looks: Sequence[Look]) -> str:
-    """Return the rules by which what has the class `own-3` has the colour of method 3."""
-    light = "".join(_rule(m, look.colour) for m, look in enumerate(looks))
-    dark = "".join(_rule(m, look.colour_on_dark) for m, look in enumerate(looks))
-    return f"{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n"
-
-
-def chip(number: int, look: Look, words: str) -> str:
-    """Return the name of a method, already escaped, on its colour."""
-    return f'<span class="chip own-{number} {look.fill}">{words}</span>'
+    dark = on_dark(style.color)
+    return Look(
+        name=method,
+        colour=style.color,
+        letters=_letters_on(style.color),
+        colour_on_dark=dark,
+        letters_on_dark=_letters_on(dark),
+        mark=MARKS[style.marker],
+        fill=style.fillstyle,
+    )
 
 
 def on_dark(colour: str) -> str:
@@ -89,6 +87,5 @@ def _parts(colour: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def _rule(number: int, colour: str) -> str:
-    letters = "#000000" if luminance(colour) > LIGHT else "#ffffff"
-    return f".own-{number} {{ --own: {colour}; --on: {letters}; }}\n"
+def _letters_on(colour: str) -> str:
+    return "#000000" if luminance(colour) > LIGHT else "#ffffff"

@@ -1,16 +1,15 @@
 """What was run, how long it took, and what came to nothing."""
 
 from collections.abc import Iterable, Mapping
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from billhook.analysis.report._banner import runs_to_be
 from billhook.analysis.report._payload import option_text
-from billhook.analysis.report._study import Study
-from billhook.analysis.report._tables import titled
-from billhook.html import count_text, facts, head, number_head, table
+from billhook.analysis.report._study_report import StudyReport
+from billhook.analysis.report._tables import TitledTable
+from billhook.html import Cell, Head, PageTable, TableRow, count_text, number_heads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +25,15 @@ SIZES = {
 SAID = ("study", "seconds", "counts")
 
 
-def overview(study: Study, about: Mapping[str, Any]) -> str:
+class UnfinishedRuns(NamedTuple):
+    """Runs that are not done, with a word on them and on those that are not listed."""
+
+    about: str
+    table: PageTable
+    more: str
+
+
+def overview(study: StudyReport, about: Mapping[str, Any]) -> dict[str, str]:
     """Return facts about the study: counted in its results, and those given."""
     results = study.runs
     counted = {
@@ -42,29 +49,29 @@ def overview(study: Study, about: Mapping[str, Any]) -> str:
     given = {
         str(name).replace("_", " ").capitalize(): _words(fact) for name, fact in about.items() if name not in said
     }
-    return facts(counted | given) + _times(study, about.get("seconds"))
+    return counted | given
 
 
-def unfinished(study: Study) -> str:
-    """Return runs that are not done, those of one data set, method and reason together."""
+def unfinished(study: StudyReport) -> UnfinishedRuns | None:
+    """Return runs that are not done, those of one data set, method and reason together; nothing if all are done."""
     rows = study.runs[study.runs["status"] != "done"]
     if rows.empty:
-        return ""
+        return None
     keys = ["data", "method", "status", "reason"]
     groups = list(rows.assign(reason=rows["reason"].fillna("")).groupby(keys, sort=True, dropna=False))
     groups.sort(key=lambda group: -len(group[1]))
-    heads = (head("data set"), head("method"), head("what"), number_head("runs"), head("reason"), head("which"))
-    lines = [_group(*key, rows=group) for key, group in groups[:MOST_GROUPS]]
+    heads = [*map(Head, ("data set", "method", "what")), *number_heads(["runs"]), Head("reason"), Head("which")]
+    table = PageTable("unfinished", heads, [_group(*key, rows=group) for key, group in groups[:MOST_GROUPS]])
     left = len(groups) - MOST_GROUPS
-    more = f'<p class="aside">And {count_text(left, "more group")} of fewer runs.</p>' if left > 0 else ""
-    about = (
-        f"{count_text(len(rows), 'run')} of {len(study.runs):,}. A configuration without some of its folds is the "
-        "mean of the others."
+    return UnfinishedRuns(
+        about=f"{count_text(len(rows), 'run')} of {len(study.runs):,}. A configuration without some of its folds is "
+        "the mean of the others.",
+        table=table,
+        more=f"And {count_text(left, 'more group')} of fewer runs." if left > 0 else "",
     )
-    return f'<p class="aside">{about}</p>{table("unfinished", heads, lines)}{more}'
 
 
-def _group(data: str, method: str, status: str, reason: str, *, rows: "pd.DataFrame") -> str:
+def _group(data: str, method: str, status: str, reason: str, *, rows: "pd.DataFrame") -> TableRow:
     parts = [
         f"leaves {_values(rows['n_leaves'])}",
         f"trees {_values(rows['n_trees'])}",
@@ -73,11 +80,14 @@ def _group(data: str, method: str, status: str, reason: str, *, rows: "pd.DataFr
     options = [option_text(given) for given in rows["options"].dropna().unique()]
     which = ", ".join([part for part in parts if not part.endswith(" ")] + [words for words in options[:8] if words])
     short = reason if len(reason) <= MOST_LETTERS else f"{reason[:MOST_LETTERS]} …"
-    return (
-        f'<tr><th scope="row">{escape(data)}</th><td>{escape(method)}</td><td>{escape(status.replace("_", " "))}</td>'
-        f'<td class="number">{len(rows):,}</td><td class="words">{escape(short)}</td>'
-        f'<td class="words">{escape(which)}</td></tr>'
-    )
+    cells = [
+        Cell(method),
+        Cell(status.replace("_", " ")),
+        Cell(f"{len(rows):,}", "number"),
+        Cell(short, "words"),
+        Cell(which, "words"),
+    ]
+    return TableRow([Head(data)], cells)
 
 
 def _counts(results: "pd.DataFrame", given: Any) -> str:
@@ -87,8 +97,8 @@ def _counts(results: "pd.DataFrame", given: Any) -> str:
     return f"{sum(counts.values()):,}: {parts}"
 
 
-def _times(study: Study, given: Any) -> str:
-    """Return how long the methods took on each data set."""
+def times_table(study: StudyReport, given: Any) -> TitledTable | None:
+    """Return how long the methods took on each data set: as given, or the sums of the runs; nothing if unknown."""
     if isinstance(given, Mapping) and given and all(isinstance(times, Mapping) for times in given.values()):
         times = {str(data): {str(m): float(s) for m, s in own.items()} for data, own in given.items()}
     else:
@@ -97,26 +107,24 @@ def _times(study: Study, given: Any) -> str:
         for (data, method), seconds in sums.items():
             times.setdefault(str(data), {})[str(method)] = float(seconds)
     if not times:
-        return ""
+        return None
     methods = _in_order({method for own in times.values() for method in own}, study.methods)
-    heads = [head("data set"), *map(number_head, methods), number_head("all")]
+    heads = [Head("data set"), *number_heads([*methods, "all"])]
     lines = [_time_row(data, own, methods) for data, own in sorted(times.items())]
     sums_of = {method: sum(own.get(method, 0.0) for own in times.values()) for method in methods}
     lines.append(_time_row("all", sums_of, methods, kind="total"))
     about = "Over all its configurations and folds; runs at the same time count each."
-    return titled("times", "Time of the runs", table("times", heads, lines), about)
+    return TitledTable("Time of the runs", PageTable("times", heads, lines), about)
 
 
 def _in_order(found: set[str], known: list[str]) -> list[str]:
     return [name for name in known if name in found] + sorted(found.difference(known))
 
 
-def _time_row(name: str, times: Mapping[str, float], methods: Iterable[str], kind: str = "") -> str:
-    cells = "".join(f'<td class="number">{short_time(times[m]) if m in times else ""}</td>' for m in methods)
-    return (
-        f'<tr class="{kind}"><th scope="row">{escape(name)}</th>{cells}'
-        f'<td class="number">{short_time(sum(times.values()))}</td></tr>'
-    )
+def _time_row(name: str, times: Mapping[str, float], methods: Iterable[str], kind: str = "") -> TableRow:
+    texts = [short_time(times[method]) if method in times else "" for method in methods]
+    texts.append(short_time(sum(times.values())))
+    return TableRow([Head(name)], [Cell(text, "number") for text in texts], kind)
 
 
 def short_time(seconds: float) -> str:

@@ -8,31 +8,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from billhook.analysis._configurations import KB
-from billhook.analysis.report._study import Study
+from billhook.analysis.report._study_report import StudyReport
 from billhook.codegen import Target, targets
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STOPS_AN_OCTAVE = 4
-# In a script, these could end it or be read as HTML.
-UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def boards() -> list[Target]:
-    """Return the devices with a limit of their flash, the smallest first."""
+def targets_by_flash() -> list[Target]:
+    """Return the targets whose flash is limited, the smallest first."""
     return sorted((target for target in targets() if target.flash), key=lambda target: target.flash)
 
 
 def stops_of(smallest: float, largest: float, caps: Sequence[float]) -> list[int]:
-    """Return the memory caps that the slider stops at, in bytes: even steps, and the flash of each board between.
+    """Return the memory caps that the slider stops at, in bytes: even steps, and the flash of each target between.
 
     Powers of two are among them, and so are the caps of the tables.
     """
     low = math.floor(math.log2(max(min(smallest, caps[0] * KB), 1)))
     high = math.ceil(math.log2(max(largest, caps[-1] * KB)))
     steps = range(low * STOPS_AN_OCTAVE, high * STOPS_AN_OCTAVE + 1)
-    flashes = {board.flash for board in boards() if 2**low <= board.flash <= 2**high}
+    flashes = {target.flash for target in targets_by_flash() if 2**low <= target.flash <= 2**high}
     of_tables = {_whole_bytes(cap) for cap in caps}
     return sorted({round(2 ** (step / STOPS_AN_OCTAVE)) for step in steps} | flashes | of_tables)
 
@@ -42,7 +40,7 @@ def first_stop(stops: Sequence[int], caps: Sequence[float]) -> int:
     return stops.index(_whole_bytes(caps[(len(caps) - 1) // 2]))
 
 
-def payload(study: Study) -> dict[str, Any]:
+def payload(study: StudyReport) -> dict[str, Any]:
     """Return configurations by data set, in the order of their bytes.
 
     Accuracies are whole millionths. Bytes are rounded up, so that 1023.2 are below a cap of 1024 and 1024.2 are not.
@@ -59,12 +57,6 @@ def payload(study: Study) -> dict[str, Any]:
         "span": [round(end, 6) for end in study.span],
         "runs": [_columns(table[table["data"] == name], numbers, places) for name in study.data],
     }
-
-
-def script(name: str, content: Any) -> str:
-    """Return data for a script to read, whatever signs are in it."""
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
-    return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
 def option_text(given: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from billhook._files import atomic_write
 from billhook.analysis._caps import CAPS, checked_caps
 from billhook.analysis.report._page import page
-from billhook.analysis.report._study import study_of
+from billhook.analysis.report._study_report import study_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,7 +28,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Step:
+class Stage:
     """What a step on the way to the chosen model came to: how good, and how many bytes if it is packed."""
 
     name: str
@@ -38,7 +38,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Board:
+class TargetFit:
     """A device: its flash, what the model takes of it, data and the program that reads them, and whether it fits."""
 
     name: str
@@ -66,8 +66,8 @@ class FitReport:
     scores : tuple of float
         Of the chosen way, on the splits that it was compared by; `score` is their mean.
     points : tuple of Point
-    steps : tuple of Step
-    boards : tuple of Board
+    stages : tuple of Stage
+    targets : tuple of TargetFit
     classes : tuple of str
     confusion : array (classes, classes) or None
         Rows held out by true and by predicted class.
@@ -89,8 +89,8 @@ class FitReport:
     target: str | None
     scores: tuple[float, ...]
     points: tuple[Point, ...]
-    steps: tuple[Step, ...]
-    boards: tuple[Board, ...]
+    stages: tuple[Stage, ...]
+    targets: tuple[TargetFit, ...]
     classes: tuple[str, ...]
     confusion: NDArray[np.int64] | None
     errors: NDArray[np.float64] | None
