@@ -5,7 +5,7 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any
 
-from billhook.analysis._configurations import KB
+from billhook.analysis._schema import KB
 
 CAPS = (32, 64, 128, 256)
 MOST_CAPS = 8

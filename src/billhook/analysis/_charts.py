@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from billhook._checks import resolve_name
-from billhook.analysis._configurations import BOOSTING, KB, of_data
+from billhook.analysis._configurations import of_data
 from billhook.analysis._extras import new_figure
 from billhook.analysis._fronts import areas, pareto_fronts
+from billhook.analysis._schema import BOOSTING, KB
 from billhook.analysis._shape import by_shape
 from billhook.analysis._style import marker_style, style_of
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.analysis._configurations import BOOSTING, KB, require_columns
+from billhook.analysis._configurations import require_columns
 from billhook.analysis._extras import pandas
+from billhook.analysis._schema import BOOSTING, KB
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from billhook._checks import as_bytes, resolve_name
+from billhook.analysis import DONE, FAILED, SIZES, STATUSES, TIMED_OUT
 from billhook.cli._progress import ProgressBar
-
-SIZES = ("paper", "as_published", "packed")
 
 
 def add_to(commands: Any) -> None:
@@ -29,7 +28,9 @@ def add_to(commands: Any) -> None:
         writing = actions.add_parser(name, allow_abbrev=False, help=what)
         writing.add_argument("folder", metavar="DIR", help="the folder that the study ran in")
         writing.add_argument("--out", required=True, metavar="PATH", help=made)
-        writing.add_argument("--size", choices=SIZES, default="paper", help="how bytes are counted (default: paper)")
+        writing.add_argument(
+            "--size", choices=tuple(SIZES), default="paper", help="how bytes are counted (default: paper)"
+        )
         writing.set_defaults(run=run_report if name == "report" else run_tables)
 
 
@@ -106,12 +107,12 @@ def run_run(given: argparse.Namespace) -> None:
     finally:
         shown.end()
     _print_counts(table["status"].value_counts().to_dict(), folder)
-    for reason, some in table[table["status"] != "done"].groupby("reason"):
+    for reason, some in table[table["status"] != DONE].groupby("reason"):
         where = "; ".join(", ".join(sorted(set(some[name]))) for name in ("method", "data"))
         print(f"  {len(some):,} {some['status'].iloc[0]} ({where}): {reason}")
-    if (table["status"] == "done").any():
+    if (table["status"] == DONE).any():
         print(f"Look at it: billhook study report {folder} --out report.html")
-    if table["status"].isin(["failed", "timed_out"]).any():
+    if table["status"].isin([FAILED, TIMED_OUT]).any():
         sys.exit(1)
 
 
@@ -173,8 +174,7 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def _print_counts(counts: dict[str, int], folder: Path) -> None:
-    words = {"done": "done", "failed": "failed", "timed_out": "took too long", "skipped": "skipped"}
-    told = ", ".join(f"{counts[status]:,} {word}" for status, word in words.items() if counts.get(status))
+    told = ", ".join(f"{counts[status]:,} {word}" for status, word in STATUSES.items() if counts.get(status))
     print(f"{told or 'no runs'}; results in {folder}")
 
 

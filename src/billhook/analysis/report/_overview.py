@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from billhook.analysis._schema import DONE, SIZES, STATUSES
 from billhook.analysis.report._banner import runs_to_be
 from billhook.analysis.report._payload import option_text
 from billhook.analysis.report._study_report import StudyReport
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 300
 MOST_LETTERS = 400
-SIZES = {
-    "paper": "17 + 4 C bytes a node for C classes, as the paper counts",
-    "as_published": "as the paper's tables were billed: on some data sets 25 bytes a node",
-    "packed": "bytes of the packed model",
-}
 # What is said elsewhere on the page.
 SAID = ("study", "seconds", "counts")
 
@@ -43,7 +39,7 @@ def overview(study: StudyReport, about: Mapping[str, Any]) -> dict[str, str]:
         "Configurations": f"{len(study.table):,}, on up to {count_text(int(study.table['n_folds'].max()), 'fold')}",
         "Leaves a tree": _values(results["n_leaves"]),
         "Trees": _values(results["n_trees"]),
-        "Sizes": SIZES[study.size],
+        "Sizes": SIZES[study.size].words,
     }
     said = (*SAID, "runs") if runs_to_be(about) is not None else SAID
     given = {
@@ -54,7 +50,7 @@ def overview(study: StudyReport, about: Mapping[str, Any]) -> dict[str, str]:
 
 def unfinished(study: StudyReport) -> UnfinishedRuns | None:
     """Return runs that are not done, those of one data set, method and reason together; nothing if all are done."""
-    rows = study.runs[study.runs["status"] != "done"]
+    rows = study.runs[study.runs["status"] != DONE]
     if rows.empty:
         return None
     keys = ["data", "method", "status", "reason"]
@@ -82,7 +78,7 @@ def _group(data: str, method: str, status: str, reason: str, *, rows: "pd.DataFr
     short = reason if len(reason) <= MOST_LETTERS else f"{reason[:MOST_LETTERS]} …"
     cells = [
         Cell(method),
-        Cell(status.replace("_", " ")),
+        Cell(_status_text(status)),
         Cell(f"{len(rows):,}", "number"),
         Cell(short, "words"),
         Cell(which, "words"),
@@ -90,10 +86,15 @@ def _group(data: str, method: str, status: str, reason: str, *, rows: "pd.DataFr
     return TableRow([Head(data)], cells)
 
 
+def _status_text(status: str) -> str:
+    """Return how a run ended, in words; a status that is not known as it is."""
+    return STATUSES.get(status, status.replace("_", " "))
+
+
 def _counts(results: "pd.DataFrame", given: Any) -> str:
     """Return how many runs ended in which way."""
     counts = given if isinstance(given, Mapping) else results["status"].value_counts().to_dict()
-    parts = ", ".join(f"{number:,} {str(status).replace('_', ' ')}" for status, number in counts.items())
+    parts = ", ".join(f"{number:,} {_status_text(str(status))}" for status, number in counts.items())
     return f"{sum(counts.values()):,}: {parts}"
 
 

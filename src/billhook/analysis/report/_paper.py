@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from billhook.analysis._configurations import BOOSTING, configurations
+from billhook.analysis._configurations import configurations
 from billhook.analysis._fronts import areas, best_below
 from billhook.analysis._published import published
+from billhook.analysis._schema import BOOSTING, DONE, SIZES
 from billhook.analysis._shape import by_shape
 from billhook.analysis.report._study_report import StudyReport
 from billhook.analysis.report._tables import NONE, TitledTable
@@ -32,8 +33,9 @@ class BesideThePaper(NamedTuple):
 
 def beside_the_paper(study: StudyReport) -> BesideThePaper | None:
     """Return the tables that the paper has too, with the differences coloured; nothing if it has none of them."""
-    results = study.results[study.results["base"].isin(BASES) & (study.results["status"] == "done")]
-    has_billed = "size_published" in results and results["size_published"].notna().any()
+    results = study.results[study.results["base"].isin(BASES) & (study.results["status"] == DONE)]
+    billed = SIZES["as_published"].column
+    has_billed = billed in results and results[billed].notna().any()
     size = "as_published" if has_billed else study.size
     if results.empty:
         return None

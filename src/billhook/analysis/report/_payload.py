@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from billhook.analysis._configurations import KB
+from billhook.analysis._schema import KB
 from billhook.analysis.report._study_report import StudyReport
 from billhook.codegen import Target, targets
 

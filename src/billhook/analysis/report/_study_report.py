@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from billhook.analysis._comparison import Comparison, compare
-from billhook.analysis._configurations import BOOSTING, configurations, counted_runs, labels
+from billhook.analysis._configurations import configurations, counted_runs, labels
 from billhook.analysis._fronts import areas, best_below, pareto_front
+from billhook.analysis._schema import BOOSTING
 from billhook.analysis.report._methods import Look, look_of
 from billhook.html import Scale, byte_scale
 
