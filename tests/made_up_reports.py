@@ -32,11 +32,11 @@ def made_up_settings(random):
     return {
         "family": str(random.choice(["boosted", "random_forest"])),
         "leaves": int(random.choice([8, 16, 32, 64])),
-        "rate": float(random.choice([0.2, 0.4, 1.0])),
+        "learning_rate": float(random.choice([0.2, 0.4, 1.0])),
         "bits": 7,
         "bins": 64,
         "min_weight": 1.0,
-        "over": float(random.choice([1.0, 2.0])),
+        "overgrow": float(random.choice([1.0, 2.0])),
         "l2": 1.0,
         "leaf_bits": 4,
         "codebook": 128,

@@ -59,7 +59,7 @@ def accuracy_over_memory(configurations: "DataFrame", data: str) -> "Figure":
     axes.set_xticks(ticks, [_size_text(tick) for tick in ticks])
     axes.minorticks_off()
     axes.set_title(data, fontsize=LETTERS + 2)
-    _label(axes, "size of the model", "accuracy, %")
+    _label(axes, "model size", "accuracy, %")
     figure.legend(loc="outside right upper", fontsize=LETTERS, frameon=False, handlelength=3.2)
     return figure
 

@@ -70,13 +70,14 @@ def compare(scores: "DataFrame", *, alpha: float = 0.05) -> Comparison:
         The probability with which equal methods may be found different.
     """
     if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha is a probability between 0 and 1, not {alpha}")
+        raise ValueError(f"alpha must be between 0 and 1, not {alpha}")
     table = complete(scores)
     if table.shape[1] < 2:
-        raise ValueError(f"only methods can be compared, not one alone: the scores have only {table.columns[0]!r}")
+        raise ValueError(f"a comparison needs at least two methods; there is only {table.columns[0]!r}")
     if len(table) < 2:
         raise ValueError(
-            f"methods are compared over several data sets; only on {table.index[0]!r} has every method a score"
+            "a comparison needs at least two data sets on which every method has a score; "
+            f"there is only {table.index[0]!r}"
         )
     ranks = rank(table)
     mean_ranks = ranks.mean().sort_index().sort_values(kind="stable")

@@ -49,7 +49,7 @@ def counted_runs(results: "DataFrame", size: str) -> "DataFrame":
     if runs.empty:
         counts = ", ".join(f"{n} {status}" for status, n in results["status"].value_counts().items())
         raise ValueError(
-            f"none of the {len(results)} runs is done ({counts or 'no rows'}); there is nothing to analyse"
+            f"none of the {len(results)} runs is done ({counts or 'no rows'}): there is nothing to analyse"
         )
     runs = _with_numbers(runs, column)
     if runs.empty:
@@ -76,12 +76,12 @@ def of_data(table: "DataFrame", data: str) -> "DataFrame":
 def require_columns(table: Any, wanted: Collection[str], what: str) -> None:
     """Say which columns are missing."""
     if not hasattr(table, "columns"):
-        raise TypeError(f"{what} are a pandas DataFrame, not {type(table).__name__}")
+        raise TypeError(f"{what} must be a pandas DataFrame, not {type(table).__name__}")
     missing = [name for name in wanted if name not in table.columns]
     if missing:
         raise ValueError(
-            f"the {what} have no column {', '.join(map(repr, missing))}; "
-            f"there are {', '.join(map(repr, table.columns)) or 'none'}"
+            f"the {what} lack the column {', '.join(map(repr, missing))}; "
+            f"they have {', '.join(map(repr, table.columns)) or 'none'}"
         )
 
 

@@ -27,7 +27,7 @@ def pareto_front(accuracy: ArrayLike, nbytes: ArrayLike) -> NDArray[np.intp]:
     score, size = np.asarray(accuracy, np.float64), np.asarray(nbytes, np.float64)
     if score.ndim != 1 or score.shape != size.shape:
         raise ValueError(
-            f"accuracy and nbytes are one number for each model, not of the shapes {score.shape} and {size.shape}"
+            f"accuracy and nbytes must have one number per model, not the shapes {score.shape} and {size.shape}"
         )
     known = np.flatnonzero(~np.isnan(score) & ~np.isnan(size))
     order = known[np.lexsort((known, -score[known], size[known]))]
@@ -84,7 +84,7 @@ def best_below(configurations: "DataFrame", kilobytes: float) -> "DataFrame":
     A KB has 1024 bytes. The accuracy is missing where no model of the method is that small.
     """
     if not (math.isfinite(kilobytes) and kilobytes > 0):
-        raise ValueError(f"models are below a positive number of kilobytes, not {kilobytes}")
+        raise ValueError(f"kilobytes must be a positive number, not {kilobytes}")
     require_columns(configurations, ["data", "method", "accuracy", "nbytes"], "configurations")
     fits = configurations["nbytes"] <= kilobytes * KB
     accuracy = configurations["accuracy"].where(fits)

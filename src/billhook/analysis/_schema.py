@@ -19,11 +19,9 @@ class SizeAccounting(NamedTuple):
 
 
 SIZES = {
-    "paper": SizeAccounting("size_paper", "17 + 4 C bytes a node for C classes, as the paper counts"),
-    "as_published": SizeAccounting(
-        "size_published", "as the paper's tables were billed: on some data sets 25 bytes a node"
-    ),
-    "packed": SizeAccounting("size_packed", "bytes of the packed model"),
+    "paper": SizeAccounting("size_paper", "as the paper counts: 17 + 4 C bytes per node for C classes"),
+    "as_published": SizeAccounting("size_published", "as in the paper's tables: 25 bytes per node on some data sets"),
+    "packed": SizeAccounting("size_packed", "the packed model, without the code that reads it"),
 }
 
 # There is one run of each of these.

@@ -1,4 +1,4 @@
-"""What a reader is to know before any number: that runs are missing."""
+"""What a reader should know before any number: which runs are missing."""
 
 from collections.abc import Mapping
 from numbers import Integral
@@ -10,22 +10,25 @@ MOST_NAMES = 5
 
 
 def unfinished_words(study: StudyReport, about: Mapping[str, Any]) -> str:
-    """Return that runs are still to come; nothing if there are none, or nobody knows."""
+    """Return a sentence on how many runs are still to come; nothing if none are, or nobody knows."""
     there, to_be = runs_there(study, about), runs_to_be(about)
     if to_be is None or there >= to_be:
         return ""
-    is_or_are = "is" if there == 1 else "are"
-    return f"{there:,} of {to_be:,} runs {is_or_are} there; methods and data sets are compared by what is there."
+    have = "has" if there == 1 else "have"
+    return f"{there:,} of {to_be:,} runs {have} finished; all comparisons use these runs only."
 
 
 def uneven_words(study: StudyReport) -> str:
-    """Return on which data sets configurations are compared by different folds; nothing if on none."""
+    """Return a sentence on configurations that lack folds; nothing if none do."""
     n = len(study.uneven)
     if not n:
         return ""
     names = _first_names([name for name in study.data if name in set(study.uneven["data"])])
     lack, are = ("configuration lacks", "its mean is") if n == 1 else ("configurations lack", "their means are")
-    return f"{n:,} {lack} folds that others on the same data set have; {are} over fewer folds. This is so on {names}."
+    return (
+        f"{n:,} {lack} folds that others on the same data set have; {are} over fewer folds. "
+        f"Affected data sets: {names}."
+    )
 
 
 def runs_there(study: StudyReport, about: Mapping[str, Any]) -> int:

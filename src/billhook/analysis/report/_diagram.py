@@ -1,4 +1,4 @@
-"""The critical-difference diagram (Demšar, 2006): what is drawn where, the best at the left."""
+"""The critical-difference diagram (Demšar, 2006): what is drawn where, the best on the left."""
 
 import math
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Diagram(NamedTuple):
 
 
 def diagram(comparison: "Comparison", looks: Sequence[Look]) -> Diagram:
-    """Return methods by mean rank; bars join those that the tests cannot tell apart.
+    """Return methods by mean rank; bars join those that do not differ significantly.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def diagram(comparison: "Comparison", looks: Sequence[Look]) -> Diagram:
     x = Scale(1.0, float(max(len(ranks), 2)))
     first_name = AXIS + FIRST_BAR + BAR_STEP * len(cliques) + MARGIN
     means = "; ".join(f"{name} {rank:.2f}" for name, rank in ranks.items())
-    joined = " ".join(f"Not told apart: {', '.join(clique)}." for clique in cliques)
+    joined = " ".join(f"No significant difference between {', '.join(clique)}." for clique in cliques)
     return Diagram(
         described=f"Mean ranks, 1 is best: {means}. {joined}",
         axis=AXIS,
@@ -79,7 +79,7 @@ def _bar(number: int, clique: Sequence[str], ranks: dict[str, float], x: Scale) 
 
 
 def _tails(ranks: dict[str, float], numbers: dict[str, int], x: Scale, first_name: int) -> list[Tail]:
-    """Return the better half at the left from above, the other at the right from below, so that no lines cross."""
+    """Return the better half on the left from above, the other on the right from below, so that no lines cross."""
     half = math.ceil(len(ranks) / 2)
     tails = []
     for k, (name, rank) in enumerate(ranks.items()):

@@ -41,4 +41,5 @@ def _beyond(study: StudyReport) -> str:
     n_beyond = int((study.table["nbytes"] > study.largest).sum())
     if not n_beyond:
         return ""
-    return f"{count_text(n_beyond, 'configuration')} above {size_text(study.largest)} are not drawn."
+    are = "is" if n_beyond == 1 else "are"
+    return f"{count_text(n_beyond, 'configuration')} above {size_text(study.largest)} {are} not shown."

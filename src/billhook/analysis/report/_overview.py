@@ -1,4 +1,4 @@
-"""What was run, how long it took, and what came to nothing."""
+"""What was run, how long it took, and which runs have no result."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,9 +37,9 @@ def overview(study: StudyReport, about: Mapping[str, Any]) -> dict[str, str]:
         "Data sets": f"{len(study.data)}: {', '.join(study.data)}",
         "Methods": f"{len(study.methods)}: {', '.join(study.methods)}",
         "Configurations": f"{len(study.table):,}, on up to {count_text(int(study.table['n_folds'].max()), 'fold')}",
-        "Leaves a tree": _values(results["n_leaves"]),
+        "Leaves per tree": _values(results["n_leaves"]),
         "Trees": _values(results["n_trees"]),
-        "Sizes": SIZES[study.size].words,
+        "Size of a model": SIZES[study.size].words,
     }
     said = (*SAID, "runs") if runs_to_be(about) is not None else SAID
     given = {
@@ -56,14 +56,19 @@ def unfinished(study: StudyReport) -> UnfinishedRuns | None:
     keys = ["data", "method", "status", "reason"]
     groups = list(rows.assign(reason=rows["reason"].fillna("")).groupby(keys, sort=True, dropna=False))
     groups.sort(key=lambda group: -len(group[1]))
-    heads = [*map(Head, ("data set", "method", "what")), *number_heads(["runs"]), Head("reason"), Head("which")]
+    heads = [
+        *map(Head, ("data set", "method", "status")),
+        *number_heads(["runs"]),
+        Head("reason"),
+        Head("configurations"),
+    ]
     table = PageTable("unfinished", heads, [_group(*key, rows=group) for key, group in groups[:MOST_GROUPS]])
     left = len(groups) - MOST_GROUPS
     return UnfinishedRuns(
-        about=f"{count_text(len(rows), 'run')} of {len(study.runs):,}. A configuration without some of its folds is "
-        "the mean of the others.",
+        about=f"{len(rows):,} of {count_text(len(study.runs), 'run')}. A configuration that lacks folds is averaged "
+        "over the others.",
         table=table,
-        more=f"And {count_text(left, 'more group')} of fewer runs." if left > 0 else "",
+        more=f"{count_text(left, 'more group')} with fewer runs not listed." if left > 0 else "",
     )
 
 
@@ -114,8 +119,8 @@ def times_table(study: StudyReport, given: Any) -> TitledTable | None:
     lines = [_time_row(data, own, methods) for data, own in sorted(times.items())]
     sums_of = {method: sum(own.get(method, 0.0) for own in times.values()) for method in methods}
     lines.append(_time_row("all", sums_of, methods, kind="total"))
-    about = "Over all its configurations and folds; runs at the same time count each."
-    return TitledTable("Time of the runs", PageTable("times", heads, lines), about)
+    about = "Total over all configurations and folds; runs in parallel count in full."
+    return TitledTable("Run time", PageTable("times", heads, lines), about)
 
 
 def _in_order(found: set[str], known: list[str]) -> list[str]:

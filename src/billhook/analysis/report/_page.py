@@ -24,13 +24,13 @@ from billhook.html import count_text, render
 
 PACKAGE = "billhook.analysis.report"
 HEADINGS = {
-    "wins-at": "Which method wins at which memory",
-    "together": "All data sets together",
-    "tables": "Tables",
-    "shapes": "Accuracy by leaves and trees",
-    "paper": "Beside the paper",
-    "unfinished": "Runs that are not done",
-    "making": "What was run",
+    "wins-at": "Best method at each model size",
+    "together": "Comparison over all data sets",
+    "tables": "Scores of all methods",
+    "shapes": "Accuracy by number of leaves and trees",
+    "paper": "Comparison with the paper",
+    "unfinished": "Runs without a result",
+    "making": "About this study",
 }
 
 
@@ -121,16 +121,18 @@ def _together(study: StudyReport) -> str:
     """Return how the methods were compared, or why they were not."""
     comparison = study.comparison
     if comparison is None:
-        return f"There is no test: {study.obstacle}."
+        return f"No statistical test: {study.obstacle}."
     test = (
-        f"Friedman's test: statistic {comparison.friedman_statistic:.2f}, p {p_text(comparison.friedman_p)}. "
+        f" Friedman test: statistic {comparison.friedman_statistic:.2f}, p {p_text(comparison.friedman_p)}."
         if not np.isnan(comparison.friedman_p)
         else ""
     )
     left = (
-        f" Left out, as a method has no area there: {', '.join(comparison.left_out)}." if comparison.left_out else ""
+        f" Left out because a method has no area there: {', '.join(comparison.left_out)}."
+        if comparison.left_out
+        else ""
     )
     return (
-        f"Mean rank by the area under the Pareto front on {count_text(comparison.n_data, 'data set')}; 1 is best, at "
-        f"the left. A bar joins methods that the tests do not tell apart (at {comparison.alpha:g}). {test}{left}"
+        f"Mean rank by the area under the Pareto front on {count_text(comparison.n_data, 'data set')}; 1 is best, on "
+        f"the left. Bars join methods that do not differ significantly (at {comparison.alpha:g}).{test}{left}"
     )

@@ -1,4 +1,4 @@
-"""The study's numbers beside those that the paper prints."""
+"""The study's numbers compared with those of the paper."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,16 +50,21 @@ def beside_the_paper(study: StudyReport) -> BesideThePaper | None:
         and ours.loc[ours["data"] == "eeg", ["n_leaves", "n_trees"]].notna().all(axis=1).any()
     ):
         pairs.append(
-            ("paper-eeg", "eeg by leaves and trees", by_shape(ours, "eeg"), published("eeg_accuracy_by_n_l_and_K"))
+            (
+                "paper-eeg",
+                "Accuracy on eeg by number of leaves and trees",
+                by_shape(ours, "eeg"),
+                published("eeg_accuracy_by_n_l_and_K"),
+            )
         )
     tables = [table for pair in pairs if (table := _beside(*pair, study=study)) is not None]
     if not tables:
         return None
-    sizes = "Sizes are counted as the paper's tables were billed." if size == "as_published" else ""
+    sizes = " Sizes are counted as in the paper's tables." if size == "as_published" else ""
     doubts = "; ".join(f"{name}: {why}" for name, why in DOUBTFUL.items() if name in study.methods)
-    doubts = f" Of the paper's numbers some are not to be met ({doubts})." if doubts else ""
+    doubts = f" Some of the paper's numbers cannot be reproduced ({doubts})." if doubts else ""
     about = (
-        f"This study's number, and by how many points it is above or below the one the paper prints. {sizes}{doubts}"
+        f"Each cell has this study's number and, behind it, the difference from the paper's in points.{sizes}{doubts}"
     )
     return BesideThePaper(about, tables)
 
@@ -85,8 +90,8 @@ def _beside(
         for row, numbers, differences in zip(rows, mine, gaps, strict=True)
     ]
     about = (
-        f"{count_text(both.size, 'number')} in both: on average {minus(f'{both.mean():+.2f}')} points, "
-        f"half of them within {np.median(np.abs(both)):.2f}."
+        f"{count_text(both.size, 'number')} in both: mean difference {minus(f'{both.mean():+.2f}')} points, "
+        f"median absolute difference {np.median(np.abs(both)):.2f} points."
     )
     return TitledTable(heading, PageTable(name, heads, lines), about)
 

@@ -29,7 +29,7 @@ def areas_table(study: StudyReport) -> TitledTable:
     return TitledTable(
         "Area under the Pareto front",
         scores_table("areas", study.areas, study, digits=4, factor=1.0),
-        "Accuracy on average over all sizes up to the largest forest of the data set; larger is better.",
+        "Mean accuracy over all model sizes up to the largest forest of the data set; larger is better.",
     )
 
 
@@ -39,7 +39,7 @@ def below_tables(study: StudyReport) -> list[TitledTable]:
         TitledTable(
             f"Best accuracy below {cap} KB",
             scores_table(f"below-{cap}", scores, study, digits=2, factor=100.0),
-            f"Percent; a dash where a method has no model of at most {cap} KB.",
+            f"In percent; a dash where a method has no model of at most {cap} KB.",
         )
         for cap, scores in study.below.items()
     ]
@@ -74,7 +74,7 @@ def _ranks_table(study: StudyReport) -> list[TitledTable]:
     ]
     rows.append(TableRow([Head("mean")], _cells(ranks.mean().to_numpy(), (), 2), "total"))
     table = PageTable("ranks", [Head("data set"), *number_heads(study.methods)], rows)
-    return [TitledTable("Ranks by area", table, "1 is best; equal areas share their ranks.")]
+    return [TitledTable("Ranks by area", table, "1 is best; ties share the mean of their ranks.")]
 
 
 def _wins_table(study: StudyReport) -> list[TitledTable]:
@@ -87,7 +87,9 @@ def _wins_table(study: StudyReport) -> list[TitledTable]:
         for name, row in zip(counts.index, counts.to_numpy(), strict=True)
     ]
     table = PageTable("wins", [Head("row against column"), *number_heads(study.methods)], rows)
-    about = "Data sets on which the area of the method in the line is larger, equal and smaller."
+    about = (
+        "On how many data sets the area of the row's method is larger than, equal to and smaller than the column's."
+    )
     return [TitledTable("Wins, ties and losses", table, about)]
 
 
@@ -96,7 +98,7 @@ def _pairs_table(study: StudyReport) -> list[TitledTable]:
     if study.comparison is None:
         return []
     pairs = study.comparison.pairs.sort_values(["p_holm", "p"], kind="stable")
-    heads = [Head("better"), Head("worse"), *number_heads(["p", "p, corrected"]), Head("they differ")]
+    heads = [Head("better"), Head("worse"), *number_heads(["p", "p (Holm)"]), Head("significant")]
     rows = [
         TableRow(
             [Head(pair.first)],
@@ -104,14 +106,14 @@ def _pairs_table(study: StudyReport) -> list[TitledTable]:
                 Cell(pair.second),
                 Cell(p_text(pair.p), "number"),
                 Cell(p_text(pair.p_holm), "number"),
-                Cell("yes", "yes") if pair.differs else Cell("not shown", "none"),
+                Cell("yes", "yes") if pair.differs else Cell("no", "none"),
             ],
         )
         for pair in pairs.itertuples(index=False)
     ]
     about = (
-        "Wilcoxon's signed-rank test of the areas, two-sided, with Holm's correction for the number of pairs. "
-        "The method of the better mean rank comes first."
+        "Two-sided Wilcoxon signed-rank test of the areas, with Holm's correction for multiple comparisons. "
+        "The method with the better mean rank comes first."
     )
     return [TitledTable("Pairwise tests", PageTable("pairs", heads, rows), about)]
 

@@ -40,7 +40,7 @@ def write_report(
         stops at all of them, and starts at the middle one.
     """
     if about is not None and not isinstance(about, Mapping):
-        raise TypeError(f"about is a mapping from names to facts, not {type(about).__name__}")
+        raise TypeError(f"about must be a mapping, not {type(about).__name__}")
     html = page(study_of(results, size, checked_caps(caps)), about or {})
     with atomic_write(path) as file:
         file.write(html.encode("utf-8", "replace"))  # half a surrogate pair has no place in a file

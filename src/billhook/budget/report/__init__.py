@@ -1,1 +1,1 @@
-"""The page on a fit."""
+"""The report of a search: its numbers, charts and page."""

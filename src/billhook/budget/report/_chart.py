@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
     from billhook.budget.report._report import FitReport, Point
 
-# Below the best by so many times what the best nine tenths are, candidates are drawn at the lower edge.
+# Scores further below the best than so many times the spread of the best nine tenths are drawn at the lower edge.
 MOST_SPREAD = 4.0
 MOST_DOTS = 2_000
 RADIUS = {"once": 3, "final": 3.5, "front": 4.5, "chosen": 7}
 KINDS = {
-    "once": "tried once",
-    "final": "compared on several splits",
-    "front": "on the front",
+    "once": "evaluated once",
+    "final": "evaluated on several splits",
+    "front": "on the Pareto front",
     "chosen": "chosen",
 }
 
 
 class Dot(NamedTuple):
-    """A candidate as it is drawn."""
+    """A configuration as it is drawn."""
 
     number: int
     kind: str
@@ -49,7 +49,7 @@ class Dot(NamedTuple):
 
 
 class CandidatesChart(NamedTuple):
-    """All candidates, score over bytes: the most important dots last, which is on top."""
+    """All configurations, score over bytes; the most important dots come last and are drawn on top."""
 
     described: str
     across: list[Tick]
@@ -62,14 +62,14 @@ class CandidatesChart(NamedTuple):
 
 
 class ScatterChart(NamedTuple):
-    """Predicted over true numbers, both on the same axis."""
+    """Predicted over true values, both on the same scale."""
 
     ticks: list[Tick]
     dots: list[tuple[float, float]]
 
 
 def candidates_chart(report: "FitReport") -> CandidatesChart | None:
-    """Return all candidates, with the front and the budget; nothing if none has a score."""
+    """Return the chart of all configurations, with the front and the budget; None if none has a score."""
     points = {k: point for k, point in enumerate(report.points) if math.isfinite(point.score)}
     if not points:
         return None
@@ -80,8 +80,8 @@ def candidates_chart(report: "FitReport") -> CandidatesChart | None:
     drawn = sorted(points, key=lambda k: order.index(kind_of(points[k])))
     budget_at = x.at(log2(report.budget))
     return CandidatesChart(
-        described=f"{count_text(len(points), 'candidate')} by bytes, on a logarithmic scale, "
-        f"and {scoring_text(report.scoring)}. The arrow keys go from one to the next.",
+        described=f"{count_text(len(points), 'configuration')} by size in bytes, on a logarithmic scale, and by "
+        f"{scoring_text(report.scoring)}. The arrow keys go from one to the next.",
         across=byte_ticks(x),
         up=round_ticks(y, share_text, at_most=1.0) if is_share(report.scoring) else round_ticks(y, number_text),
         budget_at=budget_at,
@@ -93,7 +93,7 @@ def candidates_chart(report: "FitReport") -> CandidatesChart | None:
 
 
 def scatter_chart(errors: NDArray[np.float64]) -> ScatterChart | None:
-    """Return predicted over true numbers, of many rows some; nothing if there is no row with both."""
+    """Return predicted over true values, of a sample if there are many rows; None if no row has both values."""
     rows = errors[np.isfinite(errors).all(axis=1)]
     if not rows.size:
         return None
@@ -104,7 +104,7 @@ def scatter_chart(errors: NDArray[np.float64]) -> ScatterChart | None:
 
 
 def kind_of(point: "Point") -> str:
-    """Return how a candidate is drawn: as the most that can be said of it."""
+    """Return how a configuration is drawn: by the strongest of its marks."""
     if point.is_chosen:
         return "chosen"
     if point.is_on_front:
@@ -113,14 +113,14 @@ def kind_of(point: "Point") -> str:
 
 
 def label_of(point: "Point", scoring: str) -> str:
-    """Return size, score and standing of a candidate."""
+    """Return size, score and marks of a configuration, as the panel below the chart shows them."""
     kinds = [KINDS["final" if point.is_final else "once"]]
     kinds += [KINDS["front"]] * point.is_on_front + [KINDS["chosen"]] * point.is_chosen
     return f"{point.nbytes:,} bytes, {score_text(point.score, scoring)}, {', '.join(kinds)}"
 
 
 def score_scale(points: "Sequence[Point]") -> Scale:
-    """Return the ends of an axis of scores: the few hopeless ones do not flatten the others."""
+    """Return the ends of the axis of scores, so that a few poor ones do not flatten the others."""
     scores = np.array([point.score for point in points])
     least, tenth, best = np.quantile(scores, (0.0, 0.1, 1.0)).tolist()
     low = max(least, best - MOST_SPREAD * (best - tenth)) if tenth < best else least
@@ -133,7 +133,7 @@ def _dot(number: int, point: "Point", x: Scale, y: Scale, scoring: str) -> Dot:
 
 
 def _front_line(front: "Sequence[Point]", x: Scale, y: Scale, budget: int) -> list[tuple[float, float, float, float]]:
-    """Return a step at every candidate of the front, and the last as far as the budget."""
+    """Return the lines of the Pareto front: a step at each of its points, and the last one up to the budget."""
     lines = []
     for here, after in zip(front, [*front[1:], None], strict=True):
         ends = max(budget, here.nbytes) if after is None else after.nbytes
@@ -148,4 +148,5 @@ def _front_line(front: "Sequence[Point]", x: Scale, y: Scale, budget: int) -> li
 def _below(n_below: int, low: float, scoring: str) -> str:
     if not n_below:
         return ""
-    return f"{count_text(n_below, 'candidate')} below {score_text(low, scoring)}, drawn at the lower edge."
+    configurations = count_text(n_below, "configuration")
+    return f"{configurations} with a score below {score_text(low, scoring)}, drawn at the lower edge."

@@ -1,4 +1,4 @@
-"""What a model gets wrong on rows held out: a confusion matrix, its worst cells, or errors of numbers."""
+"""What a model gets wrong on held-out rows: the confusion matrix, its worst cells, or the errors of a regression."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from billhook.html import Head, count_text
 MOST_CLASSES, MOST_PAIRS = 30, 15
 # Column headings longer than this are turned.
 SHORT_NAME = 4
-PAIR_HEADS = (Head("true class"), Head("taken for"), Head("rows", is_number=True), Head("of the true class"))
+PAIR_HEADS = (Head("true class"), Head("predicted"), Head("rows", is_number=True), Head("of the true class"))
 
 
 class ConfusionCell(NamedTuple):
-    """How many rows of one class are predicted as another, or as the same."""
+    """How many rows of a true class get a predicted class."""
 
     kind: str
     n_rows: int
@@ -24,15 +24,15 @@ class ConfusionCell(NamedTuple):
 
 
 class ConfusionRow(NamedTuple):
-    """The rows of one true class by prediction, and the share that is right."""
+    """The rows of a true class by predicted class, and its recall."""
 
     name: str
     cells: list[ConfusionCell]
-    share: str
+    recall: str
 
 
 class ConfusedPair(NamedTuple):
-    """Two classes of which one is predicted for the other."""
+    """A true class and a wrong prediction for it, with the number of rows and their share of the true class."""
 
     true: str
     predicted: str
@@ -41,7 +41,7 @@ class ConfusedPair(NamedTuple):
 
 
 class ConfusionMatrix(NamedTuple):
-    """The matrix, or of many classes the pairs that are confused most."""
+    """The matrix or, for many classes, the pairs that are confused most."""
 
     about: str
     is_turned: bool
@@ -51,30 +51,28 @@ class ConfusionMatrix(NamedTuple):
 
 
 def confusion_matrix(counts: NDArray[np.int64], classes: Sequence[str]) -> ConfusionMatrix:
-    """Return what the page shows of rows counted by true and by predicted class."""
+    """Return the confusion matrix as the page shows it, from the number of rows by true and predicted class."""
     right, all_rows = int(np.trace(counts)), int(counts.sum())
-    about = f"{right:,} of {count_text(all_rows, 'row')} held out are given the right class."
+    about = f"{right:,} of {count_text(all_rows, 'held-out row')} are classified correctly."
     if len(classes) > MOST_CLASSES:
         return ConfusionMatrix(about, False, [], PAIR_HEADS, _worst_pairs(counts, classes))
-    about += (
-        " A line for each true class, a column for what its rows were taken for; the stronger the shade, the more."
-    )
+    about += " One row for each true class, one column for each predicted class; a stronger shade means more rows."
     is_turned = any(len(name) > SHORT_NAME for name in classes)
     rows = [_row(k, row, classes[k]) for k, row in enumerate(counts)]
     return ConfusionMatrix(about, is_turned, rows, (), [])
 
 
 def errors_text(errors: NDArray[np.float64]) -> str:
-    """Return how far predicted numbers are off, in a sentence."""
+    """Return the mean absolute and the root mean squared error, in a sentence."""
     off = errors[:, 1] - errors[:, 0]
     return (
-        f"On {count_text(len(errors), 'row')} held out, predictions are off by {np.abs(off).mean():.4g} on average; "
-        f"the root of the mean squared error is {np.sqrt((off**2).mean()):.4g}."
+        f"On {count_text(len(errors), 'held-out row')}, the mean absolute error is {np.abs(off).mean():.4g} and "
+        f"the root mean squared error is {np.sqrt((off**2).mean()):.4g}."
     )
 
 
 def _row(true: int, counts: NDArray[np.int64], name: str) -> ConfusionRow:
-    """Return a line of the matrix; shades are roots of shares, as a few mistakes would not be seen."""
+    """Return a row of the matrix; shades are square roots of shares, so that a few mistakes can be seen."""
     total = max(int(counts.sum()), 1)
     cells = [
         ConfusionCell("right" if k == true else "wrong" if n else "none", n, (n / total) ** 0.5)

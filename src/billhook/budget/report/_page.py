@@ -1,4 +1,4 @@
-"""What a search found as one page that opens anywhere: nothing in it is loaded from elsewhere."""
+"""The report of a search as one HTML page that opens anywhere: it loads nothing from elsewhere."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 PACKAGE = "billhook.budget.report"
 TARGET_HEADS = (
-    Head("board"),
+    Head("target"),
     Head("fits"),
-    Head("of the flash"),
-    Head("taken", is_number=True),
+    Head("share of flash"),
+    Head("used", is_number=True),
     Head("flash", is_number=True),
     Head("RAM", is_number=True),
 )
-POINT_AT = "Point at a dot, or go to it with the arrow keys."
+POINT_AT = "Point at a dot, or use the arrow keys, to see its settings."
 
 
 class FrontRow(NamedTuple):
-    """A candidate of the front, with the settings that are not the same in all."""
+    """A configuration on the Pareto front, with the settings that not all of them share."""
 
     number: int
     kind: str
@@ -39,7 +39,7 @@ class FrontRow(NamedTuple):
 
 
 class FrontTable(NamedTuple):
-    """The candidates of the front, the largest first."""
+    """The configurations on the Pareto front, the largest first."""
 
     about: str
     heads: Sequence[Head]
@@ -63,14 +63,14 @@ class StageRow(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What the panel below the chart says of a candidate."""
+    """What the panel below the chart says of a configuration."""
 
     label: str
     settings: str
 
 
 def page(report: "FitReport") -> str:
-    """Return a page on what a search found: HTML in one piece.
+    """Return the report of a search as an HTML page.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def page(report: "FitReport") -> str:
         score=partial(score_text, scoring=report.scoring),
         spread=_spread(report),
         target=next((target for target in report.targets if target.name == report.target), None),
-        whereabouts=_whereabouts(report),
+        fitting=_fitting(report),
         kinds=KINDS,
         radius=RADIUS,
         chart=candidates_chart(report),
@@ -98,36 +98,36 @@ def page(report: "FitReport") -> str:
         errors="" if errors is None else errors_text(errors),
         scatter=None if errors is None else scatter_chart(errors),
         making={
-            "Trials": f"{report.n_trials:,}",
+            "Configurations": f"{report.n_trials:,} evaluated",
             "Time": time_text(report.seconds),
-            "Seed": str(report.seed),
+            "Random seed": str(report.seed),
             "Versions": ", ".join(f"{name} {version}" for name, version in report.versions.items()),
         },
     )
 
 
 def _spread(report: "FitReport") -> str:
-    """Return the ends of the scores on several splits."""
+    """Return the range of the scores on several splits."""
     if len(report.scores) < 2:
         return ""
     least, most = (score_text(end, report.scoring) for end in (min(report.scores), max(report.scores)))
     return f" ({least} to {most} on {len(report.scores)} splits)"
 
 
-def _whereabouts(report: "FitReport") -> str:
-    """Return where the model fits, if the target is not among those that are known."""
-    n_fitting = sum(target.fits for target in report.targets)
+def _fitting(report: "FitReport") -> str:
+    """Return on which targets the model fits, for a report whose own target is not among them."""
+    n_targets, n_fitting = len(report.targets), sum(target.fits for target in report.targets)
     if report.target is not None:
-        return f", for {report.target}"
-    if not report.targets:
+        return f"Its target is {report.target}."
+    if not n_targets:
         return ""
-    if n_fitting == len(report.targets):
-        return "; it fits all boards below"
-    return f"; it fits {n_fitting or 'none'} of the {len(report.targets)} boards below"
+    if n_fitting in (0, n_targets):
+        return f"It fits {'all' if n_fitting else 'none'} of the targets below."
+    return f"It fits {n_fitting} of the {n_targets} targets below."
 
 
 def _told(report: "FitReport") -> Told:
-    """Return what is said of the chosen candidate, which the panel starts with."""
+    """Return what the panel says at first: the chosen configuration."""
     chosen = next((point for point in report.points if point.is_chosen), None)
     if chosen is None:
         return Told(POINT_AT, "")
@@ -140,9 +140,9 @@ def _front(report: "FitReport") -> FrontTable | None:
         return None
     shown.sort(key=lambda numbered: (-numbered[1].nbytes, -numbered[1].score))
     same = shared([point.settings for _, point in shown])
-    about = f"{count_text(len(shown), 'candidate')}, from the largest: no other is both smaller and better."
+    about = f"{count_text(len(shown), 'configuration')}, largest first: no other is both smaller and better."
     if in_words(same):
-        about += f" In all of them: {in_words(same)}."
+        about += f" Settings that all share: {in_words(same)}."
     rows = [
         FrontRow(
             number=k,
@@ -160,12 +160,12 @@ def _front(report: "FitReport") -> FrontTable | None:
 
 def _stage_heads(report: "FitReport") -> tuple[Head, ...]:
     return (
-        Head("step"),
+        Head("stage"),
         Head(scoring_text(report.scoring), is_number=True),
-        Head("difference", is_number=True),
+        Head("change", is_number=True),
         Head("loss or gain"),
         Head("bytes", is_number=True),
-        Head("how"),
+        Head("details"),
     )
 
 
