@@ -1,4 +1,4 @@
-"""A table of results -> Pareto fronts, areas, ranks, tests, tables and figures. It knows nothing of how they came."""
+"""From a table of results to Pareto fronts, areas, ranks, tests, tables, figures and a page."""
 
 from billhook.analysis._charts import accuracy_by_shape, accuracy_over_memory
 from billhook.analysis._comparison import Comparison, compare

@@ -134,16 +134,16 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 def cliques(order: list[str], differing: set[frozenset[str]]) -> list[tuple[str, ...]]:
     """Return the longest runs of at least two methods, in the given order, in which no two differ."""
-    found: list[tuple[str, ...]] = []
+    cliques: list[tuple[str, ...]] = []
     end = 0
     for start in range(len(order)):
         stop = start + 1
         while stop < len(order) and all(frozenset((order[stop], m)) not in differing for m in order[start:stop]):
             stop += 1
         if stop > end and stop - start > 1:
-            found.append(tuple(order[start:stop]))
+            cliques.append(tuple(order[start:stop]))
         end = max(end, stop)
-    return found
+    return cliques
 
 
 def _pairs(table: "DataFrame", alpha: float, *, is_open: bool) -> "DataFrame":

@@ -69,8 +69,8 @@ def counted_runs(results: "DataFrame", size: str) -> "DataFrame":
 def of_data(table: "DataFrame", data: str) -> "DataFrame":
     """Return the rows of one data set."""
     names = {str(name): name for name in table["data"].unique()}
-    found = resolve_name(data, names, "there are no results on the data set", "there are some on")
-    return table[table["data"] == found]
+    name = resolve_name(data, names, "there are no results on the data set", "there are some on")
+    return table[table["data"] == name]
 
 
 def require_columns(table: Any, wanted: Collection[str], what: str) -> None:

@@ -71,11 +71,11 @@ def areas(configurations: "DataFrame") -> "DataFrame":
         others = of_this & ~is_boosting
         sizes = configurations["nbytes"].to_numpy()[others if others.any() else of_this] / KB
         limits[name] = (sizes.min(), sizes.max())
-    found = {
+    area_of = {
         key: _area(front["accuracy"].to_numpy(), front["nbytes"].to_numpy() / KB, *limits[key[0]])
         for key, front in fronts.groupby(["data", "method"], observed=True)
     }
-    return _wide(found)
+    return _wide(area_of)
 
 
 def best_below(configurations: "DataFrame", kilobytes: float) -> "DataFrame":

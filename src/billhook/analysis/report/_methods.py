@@ -1,4 +1,4 @@
-"""How methods are shown: colours and marks, the same as in figures, and on dark paper too."""
+"""How methods are shown: colours and marks, the same as in figures, and on a dark background too."""
 
 from colorsys import hls_to_rgb, rgb_to_hls
 from typing import NamedTuple
@@ -23,12 +23,12 @@ MARKS = {
     "*": "M0-5.5L1.3-1.7H5.2L2.1.7L3.2 4.4L0 2.2L-3.2 4.4L-2.1.7L-5.2-1.7H-1.3z",
 }
 # Relative luminances (WCAG 2): above the first dark letters are read more easily on a colour than light ones; below
-# the second it is not seen on dark paper.
+# the second it is not seen on a dark background.
 LIGHT, DARK = 0.179, 0.12
 
 
 class Look(NamedTuple):
-    """A method as it is drawn: its colour on light and dark paper, that of letters on it, its mark and its fill."""
+    """A method as it is drawn: its colour on light and dark, that of letters on it, its mark and its fill."""
 
     name: str
     colour: str
@@ -55,7 +55,7 @@ def look_of(method: str) -> Look:
 
 
 def on_dark(colour: str) -> str:
-    """Return a colour that is seen on dark paper: itself, or one as light as it is dark.
+    """Return a colour that is seen on a dark background: itself, or one as light as it is dark.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class UnfinishedRuns(NamedTuple):
 
 
 def overview(study: StudyReport, about: Mapping[str, Any]) -> dict[str, str]:
-    """Return facts about the study: counted in its results, and those given."""
+    """Return facts about the study: those counted in its results, and those of `about`."""
     results = study.runs
     counted = {
         "Runs": _counts(results, about.get("counts")),
@@ -42,14 +42,14 @@ def overview(study: StudyReport, about: Mapping[str, Any]) -> dict[str, str]:
         "Size of a model": SIZES[study.size].words,
     }
     said = (*SAID, "runs") if runs_to_be(about) is not None else SAID
-    given = {
+    stated = {
         str(name).replace("_", " ").capitalize(): _words(fact) for name, fact in about.items() if name not in said
     }
-    return counted | given
+    return counted | stated
 
 
 def unfinished(study: StudyReport) -> UnfinishedRuns | None:
-    """Return runs that are not done, those of one data set, method and reason together; nothing if all are done."""
+    """Return runs that are not done, those of one data set, method and reason together; None if all are done."""
     rows = study.runs[study.runs["status"] != DONE]
     if rows.empty:
         return None
@@ -78,7 +78,7 @@ def _group(data: str, method: str, status: str, reason: str, *, rows: "pd.DataFr
         f"trees {_values(rows['n_trees'])}",
         f"folds {_values(rows['fold'])}",
     ]
-    options = [option_text(given) for given in rows["options"].dropna().unique()]
+    options = [option_text(text) for text in rows["options"].dropna().unique()]
     which = ", ".join([part for part in parts if not part.endswith(" ")] + [words for words in options[:8] if words])
     short = reason if len(reason) <= MOST_LETTERS else f"{reason[:MOST_LETTERS]} …"
     cells = [
@@ -96,17 +96,18 @@ def _status_text(status: str) -> str:
     return STATUSES.get(status, status.replace("_", " "))
 
 
-def _counts(results: "pd.DataFrame", given: Any) -> str:
-    """Return how many runs ended in which way."""
-    counts = given if isinstance(given, Mapping) else results["status"].value_counts().to_dict()
+def _counts(results: "pd.DataFrame", by_status: Any) -> str:
+    """Return how many runs ended with each status."""
+    counts = by_status if isinstance(by_status, Mapping) else results["status"].value_counts().to_dict()
     parts = ", ".join(f"{number:,} {_status_text(str(status))}" for status, number in counts.items())
     return f"{sum(counts.values()):,}: {parts}"
 
 
-def times_table(study: StudyReport, given: Any) -> TitledTable | None:
-    """Return how long the methods took on each data set: as given, or the sums of the runs; nothing if unknown."""
-    if isinstance(given, Mapping) and given and all(isinstance(times, Mapping) for times in given.values()):
-        times = {str(data): {str(m): float(s) for m, s in own.items()} for data, own in given.items()}
+def times_table(study: StudyReport, seconds_of: Any) -> TitledTable | None:
+    """Return how long the methods took on each data set: as stated, or summed over the runs; None if unknown."""
+    is_stated = isinstance(seconds_of, Mapping) and seconds_of
+    if is_stated and all(isinstance(times, Mapping) for times in seconds_of.values()):
+        times = {str(data): {str(m): float(s) for m, s in own.items()} for data, own in seconds_of.items()}
     else:
         sums = study.runs.dropna(subset=["seconds"]).groupby(["data", "method"])["seconds"].sum()
         times = {}
@@ -123,8 +124,9 @@ def times_table(study: StudyReport, given: Any) -> TitledTable | None:
     return TitledTable("Run time", PageTable("times", heads, lines), about)
 
 
-def _in_order(found: set[str], known: list[str]) -> list[str]:
-    return [name for name in known if name in found] + sorted(found.difference(known))
+def _in_order(names: set[str], order: list[str]) -> list[str]:
+    """Return the names in an order, those that it lacks at the end."""
+    return [name for name in order if name in names] + sorted(names.difference(order))
 
 
 def _time_row(name: str, times: Mapping[str, float], methods: Iterable[str], kind: str = "") -> TableRow:
@@ -150,10 +152,10 @@ def short_time(seconds: float) -> str:
 
 def _values(column: "pd.Series[Any]") -> str:
     """Return the different numbers of a column: all of a few, the ends of many."""
-    found = sorted({int(value) for value in column.dropna()})
-    if len(found) > 12:
-        return f"{found[0]:,} to {found[-1]:,}"
-    return ", ".join(map(str, found))
+    values = sorted({int(value) for value in column.dropna()})
+    if len(values) > 12:
+        return f"{values[0]:,} to {values[-1]:,}"
+    return ", ".join(map(str, values))
 
 
 def _words(fact: Any) -> str:

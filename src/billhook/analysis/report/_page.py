@@ -34,7 +34,7 @@ HEADINGS = {
 }
 
 
-class Summary(NamedTuple):
+class StudySummary(NamedTuple):
     """A sentence with the name of the best method in its middle, if there is one."""
 
     start: str
@@ -52,7 +52,7 @@ class Tile(NamedTuple):
 
 
 def page(study: StudyReport, about: Mapping[str, Any]) -> str:
-    """Return the page of a study: HTML in one piece."""
+    """Return the page of a study as one piece of HTML."""
     content = payload(study)
     # Not every page has these.
     parts = {"shapes": shape_tables(study), "paper": beside_the_paper(study), "unfinished": unfinished(study)}
@@ -78,11 +78,11 @@ def page(study: StudyReport, about: Mapping[str, Any]) -> str:
     )
 
 
-def _summary(study: StudyReport) -> Summary:
-    """Return who wins, in a sentence."""
+def _summary(study: StudyReport) -> StudySummary:
+    """Return which method is best, in a sentence."""
     start = f"{count_text(len(study.methods), 'method')} on {count_text(len(study.data), 'data set')}."
     if study.comparison is None:
-        return Summary(start, "", "")
+        return StudySummary(start, "", "")
     best = str(study.comparison.mean_ranks.index[0])
     pairs = study.comparison.pairs
     worse = pairs.loc[(pairs["first"] == best) & pairs["differs"], "second"]
@@ -94,7 +94,7 @@ def _summary(study: StudyReport) -> Summary:
     else:
         others = [name for name in study.methods if name != best and name not in set(worse)]
         end += f", significantly better than all but {_listed(others)}."
-    return Summary(f"{start} Over all sizes, ", best, end)
+    return StudySummary(f"{start} Over all sizes, ", best, end)
 
 
 def _listed(names: list[str]) -> str:

@@ -47,20 +47,20 @@ def payload(study: StudyReport) -> dict[str, Any]:
     """
     numbers = {look.name: number for number, look in enumerate(study.looks)}
     table = study.table.sort_values(["nbytes", "accuracy"], kind="stable")
-    given = list(table["options"].unique())
-    places = {options: number for number, options in enumerate(given)}
+    all_options = list(table["options"].unique())
+    places = {options: number for number, options in enumerate(all_options)}
     return {
         "methods": [{"name": look.name, "fill": look.fill} for look in study.looks],
         "data": study.data,
-        "options": [option_text(options) for options in given],
+        "options": [option_text(options) for options in all_options],
         "stops": stops_of(table["nbytes"].min(), study.largest, study.caps),
         "span": [round(end, 6) for end in study.span],
         "runs": [_columns(table[table["data"] == name], numbers, places) for name in study.data],
     }
 
 
-def option_text(given: str) -> str:
-    """Return options as one would say them.
+def option_text(text: str) -> str:
+    """Return options in words, from JSON; other text as it is.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def option_text(given: str) -> str:
     'rho 0.3, solver sgd'
     """
     try:
-        found = json.loads(given)
+        options = json.loads(text)
     except ValueError:
-        return given
-    if not isinstance(found, dict):
-        return given
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
+        return text
+    if not isinstance(options, dict):
+        return text
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.items())
 
 
 def _whole_bytes(cap: float) -> int:
@@ -89,7 +89,7 @@ def _columns(rows: "pd.DataFrame", numbers: dict[str, int], places: dict[str, in
         "spread": (spread * 1e6).round(-2).astype(int).tolist(),
         "leaves": _counts(rows["n_leaves"]),
         "trees": _counts(rows["n_trees"]),
-        "options": [places[given] for given in rows["options"]],
+        "options": [places[options] for options in rows["options"]],
         "folds": rows["n_folds"].astype(int).tolist(),
         "front": rows["front"].astype(int).tolist(),
     }

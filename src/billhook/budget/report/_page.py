@@ -62,7 +62,7 @@ class StageRow(NamedTuple):
     bar: SignedBar | None
 
 
-class Told(NamedTuple):
+class PanelText(NamedTuple):
     """What the panel below the chart says of a configuration."""
 
     label: str
@@ -89,7 +89,7 @@ def page(report: "FitReport") -> str:
         kinds=KINDS,
         radius=RADIUS,
         chart=candidates_chart(report),
-        told=_told(report),
+        panel=_panel(report),
         front=_front(report),
         target_heads=TARGET_HEADS,
         stage_heads=_stage_heads(report),
@@ -126,12 +126,12 @@ def _fitting(report: "FitReport") -> str:
     return f"It fits {n_fitting} of the {n_targets} targets below."
 
 
-def _told(report: "FitReport") -> Told:
+def _panel(report: "FitReport") -> PanelText:
     """Return what the panel says at first: the chosen configuration."""
     chosen = next((point for point in report.points if point.is_chosen), None)
     if chosen is None:
-        return Told(POINT_AT, "")
-    return Told(label_of(chosen, report.scoring), in_words(chosen.settings))
+        return PanelText(POINT_AT, "")
+    return PanelText(label_of(chosen, report.scoring), in_words(chosen.settings))
 
 
 def _front(report: "FitReport") -> FrontTable | None:

@@ -1,4 +1,4 @@
-"""Sizes, scores and settings as people read them."""
+"""Scores and settings in words."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def is_share(scoring: str) -> bool:
 
 
 def scoring_text(scoring: str) -> str:
-    """Return the name of a scoring as one would say it."""
+    """Return the name of a scoring in words."""
     return SCORINGS.get(scoring, scoring.replace("_", " "))
 
 
