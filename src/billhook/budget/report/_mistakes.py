@@ -56,7 +56,9 @@ def confusion_matrix(counts: NDArray[np.int64], classes: Sequence[str]) -> Confu
     about = f"{right:,} of {count_text(all_rows, 'held-out row')} are classified correctly."
     if len(classes) > MOST_CLASSES:
         return ConfusionMatrix(about, False, [], PAIR_HEADS, _worst_pairs(counts, classes))
-    about += " One row for each true class, one column for each predicted class; a stronger shade means more rows."
+    about += (
+        " Lines are true classes, columns are predicted classes; a stronger shade means a larger share of the class."
+    )
     is_turned = any(len(name) > SHORT_NAME for name in classes)
     rows = [_row(k, row, classes[k]) for k, row in enumerate(counts)]
     return ConfusionMatrix(about, is_turned, rows, (), [])
