@@ -1,7 +1,8 @@
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from billhook.html import notebook_table
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -35,12 +36,7 @@ def html(forest: "Forest") -> str:
         "Size in memory": kilobytes(in_memory),
         "Read from": forest.origin or "arrays",
     }
-    cells = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(what)}</td></tr>'
-        for name, what in rows.items()
-    )
-    return f"<table><caption>Forest</caption><tbody>{cells}</tbody></table>"
+    return notebook_table("Forest", rows)
 
 
 def kilobytes(n_bytes: int) -> str:

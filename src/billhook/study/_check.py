@@ -6,7 +6,7 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from billhook._checks import as_bytes, resolve_name
-from billhook.analysis import BOOSTING, SEARCH
+from billhook.analysis import BOOSTING, SEARCH, SIZES
 from billhook.pruning import choose, judge, pruning_methods
 from billhook.refinement import LOSSES, RefinementOptions
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from billhook.study._study import Method, Study
 
 BASES = ("random_forest", "extra_trees", "bagging")
-SIZES = ("paper", "as_published", "packed")
 ENGINES = ("xgboost", "histogram", "exact")
 OF_BOOSTING = ("engine", "learning_rate", "max_depth", "min_samples_leaf")
 OF_SEARCH = ("budget", "trials")
@@ -39,7 +38,7 @@ def check_study(study: "Study") -> None:
     check_wholes("max_leaves", study.max_leaves, 2)
     check_wholes("n_trees", study.n_trees, 1)
     check_names("bases", study.bases, BASES)
-    check_names("sizes", study.sizes, SIZES)
+    check_names("sizes", study.sizes, tuple(SIZES))
     _require("paper" in study.sizes, 'sizes must have "paper" in it')
     is_right = all(_is_number(cap) and 0 < cap < math.inf for cap in study.caps) and len(study.caps) > 0
     _require(is_right, f"caps must be numbers above 0, in kilobytes, not {list(study.caps)}")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from billhook.analysis import SKIPPED
 from billhook.study._backends import Job
 from billhook.study._data import contents_of, load_source
 from billhook.study._rows import seed_of
@@ -55,7 +56,7 @@ def plan_of(
     there = store.known()
     # What was skipped for want of its data is made when they are there.
     found = set(store.told("missing", [])) & set(survey.n_folds)
-    anew = {key for key in there - store.known(without=("skipped",)) if key[0] in found}
+    anew = {key for key in there - store.known(without=(SKIPPED,)) if key[0] in found}
     known = store.known(without=retried) - anew
     retried_too = there - known - anew
     # These all: of a given split there was one fold, where five had been skipped.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from joblib import effective_n_jobs
 
+from billhook.analysis import FAILED, TIMED_OUT
 from billhook.study._backends import DaskBackend, LocalBackend, Workers
 from billhook.study._plan import DatasetSummary, by_memory, plan_of
 from billhook.study._progress import ProgressMonitor
@@ -26,7 +27,7 @@ LOCK = ".running"
 PRUNED_BY = {"training": "the training rows", "dedicated": "a third of the training rows, kept for it"}
 # Results depend on these.
 VERSIONED = ("billhook", "numpy", "scikit-learn", "scipy", "xgboost", "xgboost-cpu")
-RETRIED = ("failed", "timed_out")
+RETRIED = (FAILED, TIMED_OUT)
 MOST_SECONDS = 10_000_000.0
 Progress = Callable[[int, int, str], None]
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from billhook.analysis import RUN_KEY, SKIPPED, STATUSES
 from billhook.study._study import Configuration, Study
 
 if TYPE_CHECKING:
@@ -18,17 +19,16 @@ FILE = "results.sqlite"
 REST = ("-journal", "-wal", "-shm")
 FORMAT = 1
 WAIT_SECONDS = 120.0
-KEY = ("data", "fold", "base", "method", "options", "n_leaves", "n_trees")
 TABLES = f"""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE runs (
     data TEXT NOT NULL, fold INTEGER NOT NULL, base TEXT NOT NULL, method TEXT NOT NULL, options TEXT NOT NULL,
     n_leaves INTEGER NOT NULL, n_trees INTEGER NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'timed_out', 'skipped')), reason TEXT,
+    status TEXT NOT NULL CHECK (status IN {tuple(STATUSES)}), reason TEXT,
     accuracy_train REAL, accuracy REAL, balanced_accuracy REAL, f1 REAL,
     n_nodes INTEGER, size_paper INTEGER, size_published INTEGER, size_packed INTEGER,
     seconds REAL NOT NULL, seed INTEGER NOT NULL,
-    PRIMARY KEY ({", ".join(KEY)})
+    PRIMARY KEY ({", ".join(RUN_KEY)})
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE work (
     data TEXT NOT NULL, fold INTEGER NOT NULL, base TEXT NOT NULL, step TEXT NOT NULL, seconds REAL NOT NULL
@@ -141,7 +141,7 @@ class Store:
         """Return the keys of all runs that there are, but for those of some statuses."""
         marks = ", ".join("?" * len(without))
         with self._errors():
-            keys = f"SELECT {', '.join(KEY)} FROM runs WHERE status NOT IN ({marks})"
+            keys = f"SELECT {', '.join(RUN_KEY)} FROM runs WHERE status NOT IN ({marks})"
             return set(self._connection.execute(keys, without))
 
     def count(self) -> int:
@@ -169,7 +169,7 @@ class Store:
 
     def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
         """Remove runs, so that they are made again."""
-        same = " AND ".join(f"{name} = ?" for name in KEY)
+        same = " AND ".join(f"{name} = ?" for name in RUN_KEY)
         with self._errors(), self._connection:
             self._connection.executemany(f"DELETE FROM runs WHERE {same}", list(keys))
 
@@ -178,7 +178,7 @@ class Store:
         import pandas as pd
 
         with self._errors():
-            order = ", ".join(KEY) if table == "runs" else "data, fold, base, step"
+            order = ", ".join(RUN_KEY) if table == "runs" else "data, fold, base, step"
             found = pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", self._connection)
         if table == "runs":
             for name in ("n_leaves", "n_trees"):
@@ -214,6 +214,6 @@ def _said(path: Path) -> Iterator[None]:
         raise ResultsError(f"{path} cannot be read or written: {text}") from error
 
 
-def skipped(configuration: Configuration, reason: str, seed: int, status: str = "skipped") -> Run:
+def skipped(configuration: Configuration, reason: str, seed: int, status: str = SKIPPED) -> Run:
     """Return the row of a run that was not made, or failed."""
     return Run(*configuration.key, status, 0.0, seed, reason)

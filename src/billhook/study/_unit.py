@@ -13,7 +13,7 @@ import numpy as np
 
 from billhook._checks import as_bytes
 from billhook._interruption import is_interruption
-from billhook.analysis import BOOSTING, SEARCH
+from billhook.analysis import BOOSTING, DONE, FAILED, SEARCH, TIMED_OUT
 from billhook.datasets import DataSet
 from billhook.forest import Forest
 from billhook.packing import Packed, pack
@@ -66,7 +66,7 @@ class _Made:
     def fail_rest(self, error: Exception) -> None:
         """Write down that what is left has failed."""
         for one in self.todo[self.n_recorded :]:
-            self.put(skipped(one, words_of(error), self.seed(), "failed"))
+            self.put(skipped(one, words_of(error), self.seed(), FAILED))
 
     def put(self, run: Run) -> None:
         self.record([run])
@@ -95,11 +95,11 @@ class _Made:
         except Exception as error:  # what one method cannot do is no reason not to try the others
             _raise_if_interrupted(error)
             if was_time(error):
-                run = skipped(one, f"took longer than {self.time_limit:g} s", seed, "timed_out")
+                run = skipped(one, f"took longer than {self.time_limit:g} s", seed, TIMED_OUT)
             else:
-                run = skipped(one, words_of(error), seed, "failed")
+                run = skipped(one, words_of(error), seed, FAILED)
         else:
-            run = Run(*one.key, "done", 0.0, seed, **found)
+            run = Run(*one.key, DONE, 0.0, seed, **found)
         self.put(replace(run, seconds=time.perf_counter() - start))
 
     def measured(self, made: Made) -> dict[str, Any]:

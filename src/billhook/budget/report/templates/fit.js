@@ -1,4 +1,4 @@
-// Tells of the candidate that is pointed at or has the focus.
+// Shows the settings of the configuration that is pointed at or has the focus.
 (() => {
   const chart = document.getElementById("candidates");
   if (!chart) return;

@@ -1,4 +1,4 @@
-// Which method is best where: follows the memory cap and the methods that are switched on.
+// Shows which method is best at which size, for the memory cap and the methods that are switched on.
 (() => {
   const study = JSON.parse(document.getElementById("study").textContent);
   const at = (id) => document.getElementById(id);
@@ -92,7 +92,7 @@
       const link = make("a", data);
       link.href = `#plot-${d}`;
       name.append(link);
-      const winner = make("td", winners.length ? undefined : "nothing this small", winners.length ? "winner" : "winner none");
+      const winner = make("td", winners.length ? undefined : "no model this small", winners.length ? "winner" : "winner none");
       for (const m of winners) winner.append(chip(m), " ");
       if (winners.length) winner.append(percent(runs.accuracy[best[winners[0]]]));
       const model = make("td", undefined, "model");
@@ -117,7 +117,7 @@
   }
 
   function bestWords(winners, best, runs) {
-    if (!winners.length) return [`nothing below ${sizeText(cap())}`];
+    if (!winners.length) return [`no model below ${sizeText(cap())}`];
     const k = best[winners[0]];
     const words = [];
     for (const m of winners) words.push(chip(m), " ");
@@ -150,22 +150,22 @@
       words.push(n ? ` on ${wins[m]}` : ` is the most accurate on ${wins[m]} of ${plural(counted, "data set")}`);
     });
     if (order.length) words.push(".");
-    if (order.length && counted < study.data.length) words.push(` On ${study.data.length - counted} nothing is this small.`);
+    if (order.length && counted < study.data.length) words.push(` No model is this small on ${plural(study.data.length - counted, "data set")}.`);
     at("verdict").replaceChildren(...words);
   }
 
-  function updateBoards() {
+  function updateTargets() {
     const enough = [];
-    for (const button of document.querySelectorAll(".board")) {
+    for (const button of document.querySelectorAll(".target")) {
       const fits = Number(button.dataset.flash) >= cap();
       button.classList.toggle("small", !fits);
-      button.lastElementChild.textContent = fits ? "has room" : "too small";
+      button.lastElementChild.textContent = fits ? "large enough" : "too small";
       if (fits) enough.push(button.firstElementChild.textContent);
     }
-    const n = document.querySelectorAll(".board").length;
-    at("boards-said").textContent = enough.length
-      ? `smallest board with that much flash: ${enough[0]} (${enough.length} of ${n})`
-      : "no board here has this much flash";
+    const n = document.querySelectorAll(".target").length;
+    at("targets-said").textContent = enough.length
+      ? `smallest target with that much flash: ${enough[0]} (${enough.length} of ${n} targets are large enough)`
+      : "no target has this much flash";
   }
 
   // ---- the map: for every data set, which method is best at which size
@@ -240,12 +240,12 @@
       for (const end of ["x1", "x2"]) line.setAttribute(end, `${across(cap())}%`);
     }
     at("map").style.setProperty("--cap", across(cap()) / 100);
-    updateBoards();
+    updateTargets();
     updateTable();
   }
 
   slider.addEventListener("input", moveCap);
-  for (const button of document.querySelectorAll(".board")) {
+  for (const button of document.querySelectorAll(".target")) {
     button.addEventListener("click", () => {
       slider.value = Math.max(study.stops.findLastIndex((stop) => stop <= Number(button.dataset.flash)), 0);
       moveCap();

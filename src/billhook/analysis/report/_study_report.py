@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from billhook.analysis._comparison import Comparison, compare
-from billhook.analysis._configurations import BOOSTING, configurations, counted_runs, labels
+from billhook.analysis._configurations import configurations, counted_runs, labels
 from billhook.analysis._fronts import areas, best_below, pareto_front
+from billhook.analysis._schema import BOOSTING
 from billhook.analysis.report._methods import Look, look_of
 from billhook.html import Scale, byte_scale
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class StudyReport:
     """What the page is made from.
 
     Attributes
@@ -78,7 +79,7 @@ class Study:
         return [look.name for look in self.looks]
 
 
-def study_of(results: "pd.DataFrame", size: str, caps: Sequence[float]) -> Study:
+def study_of(results: "pd.DataFrame", size: str, caps: Sequence[float]) -> StudyReport:
     """Return what a page shows of results."""
     table = with_fronts(configurations(results, size=size))
     scores = areas(table)
@@ -89,7 +90,7 @@ def study_of(results: "pd.DataFrame", size: str, caps: Sequence[float]) -> Study
         obstacle = str(error)
     mean_ranks = scores.rank(axis="columns", ascending=False).mean() if comparison is None else comparison.mean_ranks
     ordered = sorted(scores.columns, key=lambda name: (np.nan_to_num(mean_ranks[name], nan=np.inf), name))
-    return Study(
+    return StudyReport(
         results=results,
         runs=_with_all_columns(results),
         size=size,
