@@ -1,7 +1,7 @@
 import pytest
 
 import billhook as bh
-from billhook.study import Method, Source, Study, StudyFileError
+from billhook.study import DataSource, Method, Study, StudyFileError
 from billhook.study._file import line_of
 from billhook.study._study import Unit, configurations_of, units_of
 
@@ -183,7 +183,7 @@ def test_lines_are_found_in_tables_and_lists_of_tables():
 
 
 def test_a_study_made_in_python_is_checked_too():
-    data, methods = (Source("iris"),), (Method("RF", refine={"solver": "sgd", "epochs": [5, 10]}),)
+    data, methods = (DataSource("iris"),), (Method("RF", refine={"solver": "sgd", "epochs": [5, 10]}),)
     study = Study("mine", data, methods, n_trees=[8, 4])
     assert study.n_trees == (4, 8)
     assert study.methods[0].choices() == [{"refine.epochs": 5}, {"refine.epochs": 10}]
@@ -196,7 +196,7 @@ def test_a_study_made_in_python_is_checked_too():
         ),
         ({"bases": ("rf",)}, "bases cannot be 'rf'"),
         ({"folds": 1}, "folds must be a whole number of at least 2, not 1"),
-        ({"data": (*data, Source("iris", "a.csv", "y"))}, "data have the name 'iris' twice"),
+        ({"data": (*data, DataSource("iris", "a.csv", "y"))}, "data have the name 'iris' twice"),
     ):
         with pytest.raises(ValueError, match=message):
             Study(**{"name": "mine", "data": data, "methods": methods, **wrong})

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 import billhook as bh
 from billhook.analysis import BOOSTING, SEARCH
 from billhook.kernels import add_tree
-from billhook.study import Method, Source, Study
+from billhook.study import DataSource, Method, Study
 from billhook.study import _forests as forests
 from billhook.study._rows import rows_of, seed_of
 from billhook.study._scores import scores_of
@@ -32,7 +32,7 @@ X = X.astype(np.float32)
 
 def study_of(*methods, **options):
     given = {"folds": 3, "seed": 5, "n_base_trees": 24, "max_leaves": (8, 32), "n_trees": (4, 8), **options}
-    return Study("small", (Source("digits"),), methods, **given)
+    return Study("small", (DataSource("digits"),), methods, **given)
 
 
 def run(study, tmp_path):
@@ -71,7 +71,7 @@ def test_runs_are_those_of_forests_grown_for_each_number_of_leaves(base, tmp_pat
                     row = found.loc[(number, label, "{}", leaves, n_trees)]
                     assert row.n_nodes == small.n_nodes
                     assert row.size_paper == small.size("paper")
-                    assert row.size_published == small.size("as_published")
+                    assert row.size_published == bh.study.published_size(small)
                     assert row.accuracy == pytest.approx(accuracy_score(y[test], small.predict(X[test])))
                     assert row.accuracy_train == pytest.approx(accuracy_score(y[train], small.predict(X[train])))
             first = bh.as_forest(model).select(range(8))
@@ -133,7 +133,7 @@ def test_a_dedicated_third_prunes(tmp_path):
     whole = run(study_of(method), tmp_path / "b")
     assert (dedicated["accuracy"] > 0.5).all()
     assert not dedicated["accuracy"].equals(whole["accuracy"])
-    data = bh.study.load_source(Source("digits"))
+    data = bh.study.load_source(DataSource("digits"))
     study = study_of(method, pruning_data="dedicated")
     rows = rows_of(study, Unit("digits", 0, "random_forest"), data)
     n_train = len(rows.train.y)
@@ -252,7 +252,7 @@ def test_a_class_that_is_only_tested_does_no_harm(engine, tmp_path):
     table["part"] = np.where(np.arange(90) < 60, "train", "test")
     table.loc[89, "kind"] = "middle"
     table.to_csv(tmp_path / "mine.csv", index=False)
-    source = Source("mine", str(tmp_path / "mine.csv"), "kind", split="part")
+    source = DataSource("mine", str(tmp_path / "mine.csv"), "kind", split="part")
     methods = (Method("GB", base=BOOSTING, options={"engine": engine}), Method("RF"))
     study = Study("mine", (source,), methods, n_base_trees=4, max_leaves=(4,), n_trees=(2,))
     found = bh.study.run(study, tmp_path / "results")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from billhook.budget._compress import PASSES, CodedRows, compress
 from billhook.budget._fit import FitResult, fit
-from billhook.budget._grow import boosting_parameters, n_rounds, on_codes
+from billhook.budget._grow import growth_parameters, n_rounds, on_codes
 from billhook.budget._scoring import score_of
 from billhook.budget._search import COMPARED_ROWS
 from billhook.budget._space import Trial
@@ -98,9 +98,9 @@ def sample_of(client: "Client", parts: Partitions, most: int, *, is_classes: boo
     """Return rows at random from all parts, those of every class among them."""
     each = -(-most // len(parts))
     take = partial(_some, each, is_classes)
-    recipes = parts.map(take).recipes
+    loaders = parts.map(take).loaders
     found: list[tuple[PartRows, int]] = reach(
-        client, client.gather, client.compute([recipe(client) for recipe in recipes], retries=3)
+        client, client.gather, client.compute([load(client) for load in loaders], retries=3)
     )
     X = np.concatenate([np.asarray(rows.X, np.float32) for rows, _ in found])
     y = np.concatenate([rows.y for rows, _ in found])
@@ -131,7 +131,7 @@ def build_on_cluster(
     cuts = bench.cuts(trial.recipe.bits, trial.recipe.bins)
     n_trees = n_rounds(trial.recipe, bench.n_leaves(trial))
     binned = parts.map(partial(_binned, cuts.coding, cuts.after, sample.has_missing))
-    grown = grow_on_cluster(client, binned, n_rounds=n_trees, **boosting_parameters(trial.recipe, sample, seed))
+    grown = grow_on_cluster(client, binned, n_rounds=n_trees, **growth_parameters(trial.recipe, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     learned = CodedRowsOnCluster(
         cuts.codes,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from billhook.study._check import check_method
-from billhook.study._study import Method, Source, Study
+from billhook.study._study import DataSource, Method, Study
 
 TOP = ("name", "folds", "seed", "bases", "trees", "max_leaves", "n_trees", "pruning_data", "sizes", "caps")
 ENTRIES = ("data", "methods")
@@ -103,9 +103,9 @@ class _Reader:
             key = str(error).split()[0]
             raise StudyFileError(f"{self.place((key,))}{error}") from None
 
-    def source(self, entry: Any, k: int) -> Source:
+    def source(self, entry: Any, k: int) -> DataSource:
         if isinstance(entry, str):
-            return Source(entry)
+            return DataSource(entry)
         where = ("data", k)
         self.check_keys(entry, OF_DATA, where)
         for key, value in entry.items():
@@ -116,13 +116,13 @@ class _Reader:
                 raise self.error(where, "needs a name, or the path of a table")
             if surplus := sorted(set(entry) - {"name"}):
                 raise self.error((*where, surplus[0]), "is for tables of your own: give a path too")
-            return Source(entry["name"])
+            return DataSource(entry["name"])
         if "label" not in entry:
             raise self.error((*where, "path"), "needs a label too: the column to predict")
         if entry.get("missing", "keep") not in ("keep", "remove"):
             raise self.error((*where, "missing"), f"must be keep or remove, not {entry['missing']!r}")
         path = self.folder / entry["path"]
-        return Source(**{"name": path.stem.removesuffix(".csv"), **entry, "path": str(path)})
+        return DataSource(**{"name": path.stem.removesuffix(".csv"), **entry, "path": str(path)})
 
     def method(self, entry: Any, k: int) -> Method:
         where = ("methods", k)

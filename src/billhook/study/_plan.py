@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from billhook.study._backends import Job
 from billhook.study._data import contents_of, load_source
+from billhook.study._job import Job
 from billhook.study._rows import seed_of
-from billhook.study._store import Run, Store, skipped
+from billhook.study._store import RunRecord, Store, skipped
 from billhook.study._study import Study, Unit, configurations_of, units_of
 
 
@@ -45,18 +45,18 @@ class Plan(NamedTuple):
     jobs: list[Job]
     keys: set[tuple[Any, ...]]
     anew: list[tuple[Any, ...]]
-    skipped: list[Run]
+    skipped: list[RunRecord]
 
 
 def plan_of(
     study: Study, store: Store, survey: DatasetSummary, time_limit: float | None, retried: tuple[str, ...]
 ) -> Plan:
     """Return what is left to do of a study, runs of some statuses included."""
-    there = store.known()
+    there = store.keys()
     # What was skipped for want of its data is made when they are there.
-    found = set(store.told("missing", [])) & set(survey.n_folds)
-    anew = {key for key in there - store.known(without=("skipped",)) if key[0] in found}
-    known = store.known(without=retried) - anew
+    found = set(store.get_meta("missing", [])) & set(survey.n_folds)
+    anew = {key for key in there - store.keys(without=("skipped",)) if key[0] in found}
+    known = store.keys(without=retried) - anew
     retried_too = there - known - anew
     # These all: of a given split there was one fold, where five had been skipped.
     plan = Plan([], set(), list(anew), [])

@@ -41,7 +41,7 @@ class ResultsError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Run:
+class RunRecord:
     """What came of a configuration."""
 
     data: str
@@ -64,9 +64,14 @@ class Run:
     size_published: int | None = None
     size_packed: int | None = None
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it apart from all others."""
+        return tuple(getattr(self, name) for name in KEY)
+
 
 @dataclass(frozen=True)
-class Work:
+class StepRecord:
     """How long a step took that serves many runs."""
 
     data: str
@@ -122,18 +127,18 @@ class Store:
         draft.replace(folder / FILE)
         return cls(folder)
 
-    def tell(self, name: str, value: Any) -> None:
-        """Keep something else about the study."""
+    def set_meta(self, name: str, value: Any) -> None:
+        """Keep a value about the study under a name."""
         with self._errors(), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
 
-    def told(self, name: str, default: Any) -> Any:
-        """Return what was told about the study, or the default."""
+    def get_meta(self, name: str, default: Any) -> Any:
+        """Return the value that is kept under a name, or the default."""
         with self._errors():
             found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return default if found is None else json.loads(found[0])
 
-    def known(self, without: tuple[str, ...] = ()) -> set[tuple[Any, ...]]:
+    def keys(self, without: tuple[str, ...] = ()) -> set[tuple[Any, ...]]:
         """Return the keys of all runs that there are, but for those of some statuses."""
         marks = ", ".join("?" * len(without))
         with self._errors():
@@ -150,11 +155,11 @@ class Store:
         with self._errors():
             return dict(self._connection.execute("SELECT status, COUNT(*) FROM runs GROUP BY status"))
 
-    def add(self, rows: list[Run] | list[Work]) -> None:
+    def add(self, rows: list[RunRecord] | list[StepRecord]) -> None:
         """Write runs, or steps; a run that is there already stays as it is."""
         if not rows:
             return
-        table = "runs" if isinstance(rows[0], Run) else "work"
+        table = "runs" if isinstance(rows[0], RunRecord) else "work"
         values = [asdict(row) for row in rows]
         names = list(values[0])
         question_marks = ", ".join(f":{name}" for name in names)
@@ -163,8 +168,8 @@ class Store:
                 f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({question_marks})", values
             )
 
-    def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
-        """Remove runs, so that they are made again."""
+    def delete(self, keys: Iterable[tuple[Any, ...]]) -> None:
+        """Delete runs, so that they are made again."""
         same = " AND ".join(f"{name} = ?" for name in KEY)
         with self._errors(), self._connection:
             self._connection.executemany(f"DELETE FROM runs WHERE {same}", list(keys))
@@ -210,6 +215,6 @@ def _said(path: Path) -> Iterator[None]:
         raise ResultsError(f"{path} cannot be read or written: {text}") from error
 
 
-def skipped(configuration: Configuration, reason: str, seed: int, status: str = "skipped") -> Run:
+def skipped(configuration: Configuration, reason: str, seed: int, status: str = "skipped") -> RunRecord:
     """Return the row of a run that was not made, or failed."""
-    return Run(*configuration.key, status, 0.0, seed, reason)
+    return RunRecord(*configuration.key, status, 0.0, seed, reason)

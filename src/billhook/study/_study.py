@@ -15,7 +15,7 @@ PruningData = Literal["training", "dedicated"]
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """A data set: by name, one of the paper's or of scikit-learn's; or a table, and the column to predict."""
 
     name: str
@@ -95,7 +95,7 @@ class Study:
     Attributes
     ----------
     name : str
-    data : tuple of Source
+    data : tuple of DataSource
     methods : tuple of Method
     folds, seed : int
         Of cross-validation; all that is drawn comes from the seed.
@@ -117,7 +117,7 @@ class Study:
     """
 
     name: str
-    data: tuple[Source, ...]
+    data: tuple[DataSource, ...]
     methods: tuple[Method, ...]
     folds: int = 5
     seed: int = 12345
