@@ -66,7 +66,7 @@ def map_on_cluster(
             if not under_way:
                 return
             again = []
-            wait_for(client, under_way, one=True)
+            wait_for(client, under_way, first=True)
             for future in [future for future in under_way if future.status != "pending"]:
                 number = under_way.pop(future)
                 try:

@@ -168,8 +168,8 @@ def _partitions(of: Any) -> list[Any]:
 
 
 def _read(read: Reader, path: str) -> Partition:
-    found = read(path)
-    X, y, weight = found if len(found) == 3 else (*found, None)
+    columns = read(path)
+    X, y, weight = columns if len(columns) == 3 else (*columns, None)
     return _checked(X, y, weight, path)
 
 

@@ -109,7 +109,7 @@ def check_method(method: "Method") -> None:
     known = OF_BOOSTING if method.base == BOOSTING else OF_SEARCH
     for choice in method.choices():
         with at("options"):
-            check_keys("option", (name for name, _ in method.given("")), known)
+            check_keys("option", (name for name, _ in method.options_of("")), known)
             _check_own_base(method.base, method.settings("", choice))
 
 
@@ -138,12 +138,12 @@ def _check_of_forests(method: "Method") -> None:
         takes_function = Parameter.empty in options.values()
         _require(not takes_function, f"prune is {method.prune!r}, which takes a function: not here")
     with at("options"):
-        check_keys("option", (name for name, _ in method.given("")), options)
+        check_keys("option", (name for name, _ in method.options_of("")), options)
     with at("refine"):
-        names = (name for name, _ in method.given("refine"))
+        names = (name for name, _ in method.options_of("refine"))
         check_keys("option of refine", names, RefinementOptions.__dataclass_fields__)
     with at("merge"):
-        check_keys("option of merge", (name for name, _ in method.given("merge")), OF_MERGE)
+        check_keys("option of merge", (name for name, _ in method.options_of("merge")), OF_MERGE)
     for choice in method.choices():
         for name, value in method.settings("", choice).items():
             with at("options", name):

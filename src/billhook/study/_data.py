@@ -54,7 +54,7 @@ def _built_in(name: str) -> DataSet:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
-    names = tuple(str(one) for one in bunch.feature_names)
+    names = tuple(str(feature) for feature in bunch.feature_names)
     X = np.asarray(bunch.data, np.float32)
-    encoding = Encoding(tuple(EncodedColumn(one) for one in names))
+    encoding = Encoding(tuple(EncodedColumn(feature) for feature in names))
     return DataSet(name, X, bunch.target, np.unique(bunch.target), names, None, None, encoding)

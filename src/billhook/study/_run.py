@@ -78,20 +78,20 @@ def run(
     n_jobs = effective_n_jobs(n_jobs)
     if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
         raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
-    survey = DatasetSummary(study, skip_missing)
-    with _alone(folder), closing(_open(folder, study, survey, any_version)) as store:
-        plan = plan_of(study, store, survey, time_limit, RETRIED if retry else ())
+    datasets = DatasetSummary(study, skip_missing)
+    with _alone(folder), closing(_open(folder, study, datasets, any_version)) as store:
+        plan = plan_of(study, store, datasets, time_limit, RETRIED if retry else ())
         shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
         backend: Backend = LocalBackend(store) if scheduler is None else DaskBackend(scheduler, store)
         with closing(backend):
             store.set_meta("runs", len(plan.keys))
-            store.set_meta("data", store.get_meta("data", {}) | survey.contents)
-            store.set_meta("missing", list(survey.missing))
-            store.delete(plan.anew)
+            store.set_meta("data", store.get_meta("data", {}) | datasets.contents)
+            store.set_meta("missing", list(datasets.missing))
+            store.delete(plan.repeated)
             store.add(plan.skipped)
             with ProgressMonitor(store, len(plan.keys), progress) as monitor:
-                for some, n_at_once in shares:
-                    for unit, seconds in backend.map(some, n_at_once):
+                for jobs, n_at_once in shares:
+                    for unit, seconds in backend.map(jobs, n_at_once):
                         monitor.done(unit, seconds)
         if lost := len(plan.keys - store.keys()):
             raise ResultsError(f"{lost:,} runs were made, but are not in {store.path}: was it moved? Run it again")
@@ -131,7 +131,7 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
             "machine": f"{machine.get('system')} {machine.get('machine')}, {machine.get('cores')} cores",
             "time from start to end": f"{store.get_meta('seconds', 0.0) / 60:.1f} min",
             "counts": store.statuses(),
-            "seconds": {name: some.droplevel(0).to_dict() for name, some in seconds.groupby(level=0)},
+            "seconds": {name: steps.droplevel(0).to_dict() for name, steps in seconds.groupby(level=0)},
         }
 
 
@@ -143,14 +143,14 @@ def caps(folder: str | PathLike[str]) -> tuple[float, ...]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what results depend on."""
-    found = {}
+    installed = {}
     for name in VERSIONED:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
-def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool) -> Store:
+def _open(folder: Path, study: Study, datasets: DatasetSummary, any_version: bool) -> Store:
     """Return the store of a study, a new one if there is none, or none with runs."""
     if not (folder / FILE).exists():
         others = [path.name for path in folder.iterdir() if path.name != LOCK and FILE not in path.name]
@@ -168,7 +168,7 @@ def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool)
                 f"{folder} holds the results of another study ({'; '.join(different[:3])}): give another folder"
             )
         before = store.get_meta("data", {})
-        for name, contents in survey.contents.items():
+        for name, contents in datasets.contents.items():
             if before.get(name, contents) != contents:
                 raise ResultsError(
                     f"{name} is not what it was when the results in {folder} were made: put the old data back, or "
@@ -177,10 +177,10 @@ def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool)
         then, now = store.get_meta("versions", {}), versions()
         others = [name for name in now if then.get(name) != now[name]]
         if others and not any_version:
-            told = ", ".join(f"{name} {then.get(name)} there, {now[name]} here" for name in others)
+            words = ", ".join(f"{name} {then.get(name)} there, {now[name]} here" for name in others)
             raise ResultsError(
-                f"{folder} holds results of other versions ({told}), and numbers may differ: give another folder, or "
-                "allow any version (any_version, --any-version)"
+                f"{folder} holds results of other versions ({words}), and numbers may differ: give another folder, "
+                "or allow any version (any_version, --any-version)"
             )
     except BaseException:
         store.close()

@@ -92,14 +92,14 @@ class Store:
         with self._errors():
             where = f"{self.path.resolve().as_uri()}?mode={'ro' if is_read else 'rw'}"
             self._connection = sqlite3.connect(where, timeout=WAIT_SECONDS, check_same_thread=False, uri=True)
-            found = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+            kept = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
             health = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if health != "ok":
                 raise sqlite3.DatabaseError(f"malformed: {health}")
-        if found is None or found[0] != str(FORMAT):
+        if kept is None or kept[0] != str(FORMAT):
             self.close()
             raise ResultsError(
-                f"{self.path} is of format {found and found[0]}, and this version of Billhook reads format {FORMAT}: "
+                f"{self.path} is of format {kept and kept[0]}, and this version of Billhook reads format {FORMAT}: "
                 "read it with the version that wrote it"
             )
 
@@ -109,8 +109,8 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}.draft"
         # What a run that was killed has left of a file that is gone must not get into this one.
-        for name in (draft, *(folder / f"{one}{rest}" for one in (FILE, draft.name) for rest in REST)):
-            name.unlink(missing_ok=True)
+        for leftover in (draft, *(folder / f"{name}{rest}" for name in (FILE, draft.name) for rest in REST)):
+            leftover.unlink(missing_ok=True)
         with _said(draft):
             connection = sqlite3.connect(draft)
             try:
@@ -135,8 +135,8 @@ class Store:
     def get_meta(self, name: str, default: Any) -> Any:
         """Return the value that is kept under a name, or the default."""
         with self._errors():
-            found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return default if found is None else json.loads(found[0])
+            kept = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return default if kept is None else json.loads(kept[0])
 
     def keys(self, without: tuple[str, ...] = ()) -> set[tuple[Any, ...]]:
         """Return the keys of all runs that there are, but for those of some statuses."""
@@ -180,11 +180,11 @@ class Store:
 
         with self._errors():
             order = ", ".join(KEY) if table == "runs" else "data, fold, base, step"
-            found = pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", self._connection)
+            rows = pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", self._connection)
         if table == "runs":
             for name in ("n_leaves", "n_trees"):
-                found[name] = found[name].astype("Int64").mask(found[name] < 0)
-        return found
+                rows[name] = rows[name].astype("Int64").mask(rows[name] < 0)
+        return rows
 
     def close(self) -> None:
         """Close the file."""

@@ -88,7 +88,7 @@ class UnitProcess:
                     deadline = deadline or _Deadline(process, time_limit)
                 elif kind == "records":
                     if deadline is not None and isinstance(value[0], RunRecord):
-                        is_ended = deadline.stop()  # too late, as it is there
+                        is_ended = deadline.stop() or is_ended  # the record was there before
                         deadline, waiting = None, []
                     record(value)
                     for row in value:
