@@ -19,7 +19,7 @@ from billhook.cluster import _client, _distributed_rows
 from billhook.cluster._client import ClusterError, connect
 from billhook.cluster._descent import ClusterDescent, merge_on_cluster, refine_on_cluster
 from billhook.cluster._growing import grow_on_cluster
-from billhook.cluster._map import ClusterWorkers
+from billhook.cluster._map import ClusterWorkers, map_on_cluster
 from billhook.cluster._partitions import Partitions
 from billhook.refinement import LOSSES
 
@@ -312,6 +312,35 @@ def test_closing_cancels_what_is_under_way(client, tmp_path):
     workers.close()
     (tmp_path / "go on").touch()
     assert all(future.cancelled() for future in under_way)
+
+
+def test_no_more_is_under_way_than_asked_for(client):
+    batches = []
+
+    def submit(batch, is_again):
+        assert not is_again
+        batches.append(len(batch))
+        return [client.submit(pow, item, 2, pure=False) for item in batch]
+
+    squares = map_on_cluster(client, submit, iter(range(7)), n_at_once=lambda: 2)
+    assert sorted(squares) == [(k, k * k) for k in range(7)]
+    assert batches[0] == 2
+    assert max(batches) <= 2
+    assert sum(batches) == 7
+
+
+def test_work_that_is_lost_again_and_again_is_a_clear_error(client):
+    tries = []
+
+    def submit(batch, is_again):
+        tries.append(is_again)
+        futures = [client.submit(pow, item, 2, pure=False) for item in batch]
+        client.cancel(futures)
+        return futures
+
+    with pytest.raises(ClusterError, match="the same work was lost 5 times with workers of the cluster at tcp://"):
+        list(map_on_cluster(client, submit, [3]))
+    assert tries == [False, True, True, True, True]
 
 
 def test_no_scheduler_is_a_clear_error():
