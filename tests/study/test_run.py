@@ -162,6 +162,21 @@ def test_interrupted_it_says_how_to_go_on(own, whole, tmp_path):
     assert_same(bh.study.run(bh.study.read(own), folder), whole)
 
 
+def test_the_process_of_units_with_a_time_limit_ends_with_its_parent(own, whole, tmp_path):
+    folder = tmp_path / "limited"
+    for end in (signal.SIGKILL, signal.SIGINT):
+        process = started(own, folder, "--jobs", "1", "--time-limit", "600")
+        wanted = count(folder) + 5
+        wait_until(lambda wanted=wanted, process=process: count(folder) >= wanted or process.poll() is not None)
+        children = children_of(process.pid)
+        assert children
+        process.send_signal(end)
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err
+        wait_until(lambda children=children: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
+    assert_same(bh.study.run(bh.study.read(own), folder), whole)
+
+
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
     first = bh.study.run(SMALL, tmp_path / "results")
     monkeypatch.setattr(job, "run_unit", lambda *_: pytest.fail("there is nothing to do"))
