@@ -179,16 +179,20 @@ def test_a_worker_that_dies_while_merging_costs_no_more(client, mortal, kill_at)
     np.testing.assert_allclose(merged.value, expected.value, rtol=1e-6, atol=1e-8)
 
 
+def wait_until_nothing_is_held(client):
+    deadline = time.monotonic() + 60.0
+    while sum(client.run(on_workers.n_held).values()):
+        assert time.monotonic() < deadline
+
+
 def test_workers_forget_the_rows(client):
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
+    wait_until_nothing_is_held(client)  # of the tests before
     descent = ClusterDescent(client, forest, Partitions.from_arrays(X, y, n_parts=4), LOSSES["mse"], 1.0)
     assert sum(client.run(on_workers.n_held).values()) == 4
     descent.close()
-    deadline = time.monotonic() + 10.0
-    while sum(client.run(on_workers.n_held).values()) and time.monotonic() < deadline:
-        pass
-    assert sum(client.run(on_workers.n_held).values()) == 0
+    wait_until_nothing_is_held(client)
 
 
 # Whole numbers, of which XGBoost's quantiles are exact, however the rows are spread.
