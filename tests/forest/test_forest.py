@@ -53,15 +53,6 @@ def test_the_paper_counts_17_bytes_and_4_a_class(n_classes, bytes_a_node):
     assert forest.size("paper") == forest.size() == (7 + 11) * bytes_a_node
 
 
-@pytest.mark.parametrize(
-    ("n_features", "n_classes", "bytes_a_node"),
-    [(22, 10, 25), (10, 12, 25), (42, 3, 25), (14, 9, 25), (23, 18, 25), (36, 6, 41), (14, 2, 25), (784, 10, 57)],
-)
-def test_five_data_sets_were_published_at_25_bytes_a_node(n_features, n_classes, bytes_a_node):
-    forest = random_forest(np.random.default_rng(0), sizes=(3,), n_features=n_features, n_classes=n_classes)
-    assert forest.size("as_published") == 7 * bytes_a_node
-
-
 def test_any_bytes_a_node_can_be_asked_for(forest):
     assert forest.size(bytes_per_node=3) == 3 * forest.n_nodes
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from billhook.budget._compress import PASSES, CodedRows, compress
 from billhook.budget._fit import FitResult, fit
-from billhook.budget._grow import boosting_parameters, n_rounds, on_codes
+from billhook.budget._grow import growth_parameters, n_rounds, on_codes
 from billhook.budget._scoring import score_of
 from billhook.budget._search import COMPARED_ROWS
 from billhook.budget._space import Trial
@@ -97,7 +97,7 @@ class RowSample(NamedTuple):
 def sample_of(client: "Client", partitions: Partitions, most_rows: int, *, is_classification: bool) -> RowSample:
     """Return rows at random from all partitions, with rows of every class."""
     take = partial(_sampled, -(-most_rows // len(partitions)), is_classification)
-    loaders = partitions.map(take).recipes
+    loaders = partitions.map(take).loaders
     samples: list[tuple[Partition, int]] = reach(
         client, client.gather, client.compute([loader(client) for loader in loaders], retries=3)
     )
@@ -130,7 +130,7 @@ def build_on_cluster(
     binned = runner.binned(trial.growth.bits, trial.growth.bins)
     n_trees = n_rounds(trial.growth, runner.n_leaves(trial))
     bins = partitions.map(partial(_binned, binned.coding, binned.after, sample.has_missing))
-    grown = grow_on_cluster(client, bins, n_rounds=n_trees, **boosting_parameters(trial.growth, sample, seed))
+    grown = grow_on_cluster(client, bins, n_rounds=n_trees, **growth_parameters(trial.growth, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     coded = CodedRowsOnCluster(
         binned.codes,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
-from billhook.interop import as_forest
+from billhook.interop import as_forest, boosting_parameters
 from billhook.packing import BinnedFeatures
 from billhook.pruning import pruning_order
 
@@ -94,32 +94,21 @@ def _boosted(
         y, middle, width = standardised(y, weight)
     n_new = n_trees - (0 if begun is None else begun.num_boosted_rounds())
     data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=growth.bins, nthread=1)
-    booster = xgboost.train(boosting_parameters(growth, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
+    booster = xgboost.train(growth_parameters(growth, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
     forest = as_forest(booster)
     return booster, replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
 
-def boosting_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
+def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
     """Return what XGBoost is told."""
-    parameters: dict[str, Any] = {
-        "tree_method": "hist",
-        "grow_policy": "lossguide",
-        "max_depth": 0,
-        "max_leaves": growth.leaves,
-        "max_bin": growth.bins,
-        "eta": growth.learning_rate,
-        "min_child_weight": growth.min_weight,
-        "seed": seed,
-        "verbosity": 0,
-    }
-    if rows.classes is None:
-        parameters |= {"objective": "reg:squarederror"}
-    elif rows.classes.size == 2:
-        parameters |= {"objective": "binary:logistic"}
-    else:
-        parameters |= {"objective": "multi:softprob", "num_class": rows.classes.size}
-        parameters |= {"multi_strategy": "multi_output_tree"}
-    return parameters
+    return boosting_parameters(
+        None if rows.classes is None else rows.classes.size,
+        max_leaves=growth.leaves,
+        max_bin=growth.bins,
+        eta=growth.learning_rate,
+        min_child_weight=growth.min_weight,
+        seed=seed,
+    )
 
 
 def has_xgboost() -> bool:
