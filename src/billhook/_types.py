@@ -1,6 +1,12 @@
 """Names of array types that several folders use."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+Float32Array = NDArray[np.float32]
+Int64Array = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+Scalar = TypeVar("Scalar", bound=np.generic)

@@ -12,8 +12,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 import billhook as bh
 import naive
 from billhook.packing import _codebook as codebook
-from billhook.packing._k_means import k_means, nearest
-from billhook.packing._leaves import Units
+from billhook.packing._codebook import k_means, nearest
+from billhook.packing._leaf_values import Units
 from billhook.packing._packed import codes_of
 from billhook.refinement import LOSSES, Problem, find_leaves
 from made_up import random_forest
@@ -44,7 +44,7 @@ def sharing_of(seed, loss, n_entries, n_rows=40):
     problem = Problem(forest)
     leaf = find_leaves(problem, [(X, n_rows)], by_row=False, n_jobs=None)
     entries = k_means(problem.value, np.ones(len(problem.value)), n_entries)
-    sharing = codebook.Sharing.of(forest, (leaf, y.astype(np.uint64), weight, LOSSES[loss]), entries)
+    sharing = codebook.CodebookDescent.of(forest, (leaf, y.astype(np.uint64), weight, LOSSES[loss]), entries)
     leaves = (leaf.T + problem.first[:-1].astype(np.int64)).tolist()
     return sharing, forest, leaves, y.tolist(), weight
 
@@ -106,7 +106,7 @@ def test_values_may_be_thousands(loss):
     problem = Problem(forest)
     leaf = find_leaves(problem, [(X, 60)], by_row=False, n_jobs=None)
     rows = (leaf, y.astype(np.uint64), np.ones(60), LOSSES[loss])
-    sharing = codebook.Sharing.of(forest, rows, k_means(problem.value, np.ones(len(problem.value)), 4))
+    sharing = codebook.CodebookDescent.of(forest, rows, k_means(problem.value, np.ones(len(problem.value)), 4))
     sharing.choose()
     sharing.move(codebook.ANYWHERE)
     reached = sharing.objective()
@@ -124,9 +124,9 @@ def test_k_means_ends_where_each_entry_is_the_mean_of_its_vectors(seed, n_entrie
     value, weight = rng.normal(size=(30, 2)), rng.random(30) + 0.1
     entries = k_means(value, weight, n_entries)
     assert entries.shape == (n_entries, 2)
-    number = nearest(value, entries).number
+    number = nearest(value, entries)
     brute = np.square(value[:, None] - entries).sum(axis=2)
-    np.testing.assert_allclose(nearest(value, entries).distance, brute.min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(brute[np.arange(len(value)), number], brute.min(axis=1), atol=1e-12)
     for e in set(number):
         np.testing.assert_allclose(entries[e], np.average(value[number == e], axis=0, weights=weight[number == e]))
     np.testing.assert_array_equal(entries, k_means(value, weight, n_entries))
@@ -144,7 +144,7 @@ def test_there_are_no_more_vectors_than_asked_for(digits, scales, with_rows, n_e
     packed.save(tmp_path / "model.bhk")
     assert bh.load(tmp_path / "model.bhk") == packed
     assert bh.pack(digits, codebook=n_entries, leaf_bits=4, scales=scales, **rows) == packed
-    codes = codes_of(X10[900:920].astype(np.float32), packed.used, packed.grids, missing_values=True)
+    codes = codes_of(X10[900:920].astype(np.float32), packed.used, packed.quantizers, missing_values=True)
     np.testing.assert_array_equal(packed.scores(X10[900:920]), naive.packed_scores(packed, codes))
 
 

@@ -9,7 +9,14 @@ from sklearn.metrics import log_loss
 
 import billhook as bh
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._quantizers import RankQuantizer, even_steps, exact_steps, fitted_steps, key_steps, values_of
+from billhook.packing._fit_quantizers import (
+    exact_quantizers,
+    feature_values,
+    fitted_quantizer,
+    key_quantizer,
+    uniform_quantizer,
+)
+from billhook.packing._quantizers import RankQuantizer
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, forests, random_forest, tricky_rows
 
@@ -51,7 +58,7 @@ def test_ranks_compare_as_the_numbers_do(thresholds):
 @given(st.lists(st.integers(-2000, 2000), min_size=1, max_size=30), st.integers(-3, 4))
 def test_exact_steps_compare_as_the_numbers_do(whole, power):
     thresholds = np.unique(np.ldexp(np.array(whole, np.float32), -power))
-    (grid,) = exact_steps([thresholds], 10)
+    (grid,) = exact_quantizers([thresholds], 10)
     x = around(thresholds)
     code, limit = grid.codes(x), grid.threshold_codes(thresholds, np.sort(thresholds).astype(float))
     for t, q in zip(thresholds, limit, strict=True):
@@ -65,7 +72,7 @@ def test_exact_steps_compare_as_the_numbers_do(whole, power):
 )
 def test_even_steps_are_off_by_no_more_than_one(thresholds, bits):
     thresholds = np.unique(np.array(thresholds, np.float32))
-    grid = even_steps(thresholds, bits)
+    grid = uniform_quantizer(thresholds, bits)
     x = np.sort(around(thresholds)[:-1])
     code = grid.codes(x)
     assert (np.diff(code) >= 0).all()
@@ -85,13 +92,13 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
     near = rng.normal(4200, 30, 400)
     thresholds = np.unique(np.concatenate([near, far]).astype(np.float32))
     x = np.concatenate([rng.normal(4200, 30, 5000), [*far, 1e6, -1e6]]).astype(np.float32)
-    seen = values_of(thresholds, x if with_rows else None)
-    grid = fitted_steps(thresholds, 9, seen)
+    seen = feature_values(thresholds, x if with_rows else None)
+    grid = fitted_quantizer(thresholds, 9, seen)
     left = x[:, None] <= thresholds
     moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds, seen)
     # A step of 1/509 of the range of those that lie together, and all rows on the right side of those far away.
     assert np.mean(left != moved) < 0.004
-    even = even_steps(thresholds, 9)
+    even = uniform_quantizer(thresholds, 9)
     assert np.mean(left != (even.codes(x)[:, None] <= even.threshold_codes(thresholds, seen))) > 0.05
 
 
@@ -100,7 +107,7 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
 )
 def test_steps_of_as_many_floats_keep_their_order(thresholds, bits):
     thresholds = np.unique(np.array(thresholds, np.float32))
-    grid = key_steps(thresholds, bits)
+    grid = key_quantizer(thresholds, bits)
     assert grid.is_by_keys
     x = np.sort(around(thresholds)[:-1])
     code = grid.codes(x)
@@ -116,9 +123,9 @@ def test_steps_follow_thresholds_that_crowd_together():
     rng = np.random.default_rng(0)
     x = np.exp(rng.normal(0, 4, 4000)).astype(np.float32)
     thresholds = np.unique(np.quantile(x, np.linspace(0.01, 0.99, 90)).astype(np.float32))
-    grid = fitted_steps(thresholds, 8, values_of(thresholds, x))
+    grid = fitted_quantizer(thresholds, 8, feature_values(thresholds, x))
     assert grid.is_by_keys
-    moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds, values_of(thresholds, x))
+    moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds, feature_values(thresholds, x))
     assert np.mean(moved != (x[:, None] <= thresholds)) < 0.002
 
 

@@ -130,7 +130,7 @@ def build_on_cluster(
     bench = TrialRunner(sample, score_of(None, sample), seed)
     cuts = bench.cuts(trial.recipe.bits, trial.recipe.bins)
     n_trees = n_rounds(trial.recipe, bench.n_leaves(trial))
-    binned = parts.map(partial(_binned, cuts.coding, cuts.after, sample.has_missing))
+    binned = parts.map(partial(_binned, cuts.coding, cuts.edges, sample.has_missing))
     grown = grow_on_cluster(client, binned, n_rounds=n_trees, **boosting_parameters(trial.recipe, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     learned = CodedRowsOnCluster(
@@ -164,7 +164,7 @@ class CodedRowsOnCluster(CodedRows):
 
 def _coded(coding: Coding, has_missing: bool, rows: PartRows) -> PartRows:
     X = np.ascontiguousarray(rows.X, np.float32) + np.float32(0.0)
-    return PartRows(codes_of(X, coding.used, coding.grids, missing_values=has_missing), rows.y, rows.weight)
+    return PartRows(codes_of(X, coding.used, coding.quantizers, missing_values=has_missing), rows.y, rows.weight)
 
 
 def _binned(coding: Coding, after: list[NDArray[np.int64]], has_missing: bool, rows: PartRows) -> PartRows:

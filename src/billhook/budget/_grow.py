@@ -68,10 +68,10 @@ def n_rounds(recipe: GrowthConfig, n_leaves: int) -> int:
 def on_codes(forest: Forest, cuts: BinnedFeatures, rows: TrainingRows) -> Forest:
     """Return a forest that was grown on bins with codes for thresholds."""
     threshold = np.zeros_like(forest.threshold)
-    for k, after in enumerate(cuts.after):
+    for k, after in enumerate(cuts.edges):
         at = forest.feature == k
         # Beyond the last cut, all go left but those whose value is missing.
-        places = np.append(after, cuts.coding.grids[k].n_codes - 1)
+        places = np.append(after, cuts.coding.quantizers[k].n_codes - 1)
         threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), after.size).astype(np.int64)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from billhook._checks import as_bytes
-from billhook.codegen import DoesNotFitError, room_for_data, target_named
+from billhook.codegen import DoesNotFitError, data_limit, target_named
 
 
 def limit_for(budget: Any, target: str | None, reserve: Any, prefix: str = "") -> int:
@@ -21,7 +21,7 @@ def limit_for(budget: Any, target: str | None, reserve: Any, prefix: str = "") -
     if target is not None:
         board = target_named(target)
         reserved = as_bytes(reserve, f"{prefix}reserve") if reserve else 0
-        room = room_for_data(board, reserved)
+        room = data_limit(board, reserved)
         if room is not None and room < 1:
             raise DoesNotFitError(
                 f"{board.name} has {board.flash:,} bytes of flash; with {reserved:,} reserved and the program that "

@@ -162,11 +162,11 @@ class TrialRunner:
         if recipe.family == "given":
             return recipe
         cuts = self.cuts(recipe.bits, recipe.bins)
-        bins = max(after.size for after in cuts.after) + 1
+        bins = max(edges.size for edges in cuts.edges) + 1
         return replace(
             recipe,
             bins=min(recipe.bins, max(bins, 2)),
-            bits=max(grid.n_codes - 1 for grid in cuts.coding.grids).bit_length(),
+            bits=max(grid.n_codes - 1 for grid in cuts.coding.quantizers).bit_length(),
         )
 
     def grown(self, recipe: GrowthConfig, parted: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
