@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 MAGIC = b"BILLHOOK"
 VERSION = 1
 PREFIX = struct.Struct("<8sIII")
-# Python's objects can take 30 times the room of their JSON; names for a hundred thousand features fit ten times.
+# Python's objects can take 30 times the memory of their JSON; names for a hundred thousand features fit ten times.
 MAX_HEADER = 2**24
 DTYPES = ("|b1", "<i4", "<i8", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8")
 
@@ -166,7 +166,7 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
         allow_nan=False,
     ).encode()
     if len(header) > MAX_HEADER:
-        raise ValueError(f"names and labels take {len(header):,} bytes, and a file has room for {MAX_HEADER:,}")
+        raise ValueError(f"names and labels take {len(header):,} bytes, and a file holds at most {MAX_HEADER:,}")
     with atomic_write(path) as file:
         file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
         file.write(header)
