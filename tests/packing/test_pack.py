@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -324,9 +326,9 @@ def test_weights_count_without_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"y": y3}, "needs X, not y alone"),
-        ({"X": X3, "loss": "mse"}, "loss says how leaves are rounded with labels: give X and y too"),
-        ({"sample_weight": np.ones(150)}, "sample_weight says how leaves are rounded with rows: give X too"),
+        ({"y": y3}, "y has labels of rows that are not there: give X too"),
+        ({"X": X3, "loss": "mse"}, "loss is for rounding leaves with labels: give X and y too"),
+        ({"sample_weight": np.ones(150)}, "sample_weight is for rounding leaves with rows: give X too"),
         ({"X": X3[:9], "y": y3}, "X has 9 rows and y 150 labels"),
         ({"X": X3, "y": y3 + 7}, "labels that the forest does not know"),
         ({"X": X3, "y": y3, "loss": "huber"}, "loss must be one of mse, cross_entropy, squared_hinge"),
@@ -353,3 +355,14 @@ def test_steps_are_fitted_to_values_that_are_multiples_of_something():
     assert same(fitted) > same(plain)
     assert same(fitted) > 0.99
     assert fitted.nbytes <= plain.nbytes + 8
+
+
+def test_repr_says_how_large_it_is_and_what_it_predicts():
+    forest = random_forest(np.random.default_rng(0), (2, 3), 2, 3)
+    packed = bh.pack(forest, leaf_bits=3)
+    size = f"{packed.nbytes} bytes"
+    assert repr(packed) == f"Packed({size}: 2 trees, 7 leaves, 2 of 2 features, 3 classes; 3-bit leaves)"
+    html = replace(packed, origin="<script>")._repr_html_()
+    assert html.startswith("<table><caption>Packed</caption>")
+    assert "<script>" not in html
+    assert f"{packed.nbytes} (without the program that reads them)" in html

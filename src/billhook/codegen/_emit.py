@@ -85,7 +85,7 @@ def emit(
     packed = model if isinstance(model, Packed) else pack(model)
     check_fits(model, packed, form, chosen)
     if X is None and y is not None:
-        raise ValueError("y has labels, but X, the rows that they belong to, is missing: give both")
+        raise ValueError("y has labels of rows that are not there: give X too")
     rows = made_up_rows(packed) if X is None else as_rows(X, packed)
     if len(rows) == 0:
         raise ValueError("X has no rows for the self-test")

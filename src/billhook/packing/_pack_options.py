@@ -63,7 +63,7 @@ def checked_rows(
 ) -> RoundingRows:
     """Return the rows that `pack` is given, or say what is wrong with them."""
     if y is not None and X is None:
-        raise ValueError("y has labels, but X, the rows that they belong to, is missing: give both")
+        raise ValueError("y has labels of rows that are not there: give X too")
     if y is None and loss is not None:
         raise ValueError("loss is for rounding leaves with labels: give X and y too")
     if X is None and sample_weight is not None:
