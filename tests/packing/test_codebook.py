@@ -58,7 +58,7 @@ def test_rounds_are_those_of_the_slow_twin(loss, unit, seed, monkeypatch):
     sharing, forest, leaves, y, weight = sharing_of(seed, loss, 5)
     table, anchor = sharing.descent.table.copy(), sharing.descent.anchor
     entries, chosen = sharing.entries.copy(), sharing.chosen.tolist()
-    grid = codebook.ANYWHERE if unit is None else np.stack([unit, np.full(3, -4.0), np.full(3, 3.0)], axis=1)
+    allowed = codebook.ANYWHERE if unit is None else np.stack([unit, np.full(3, -4.0), np.full(3, 3.0)], axis=1)
     limits = {} if unit is None else {"unit": unit, "low": -4, "high": 3}
     seen = sharing.descent.used
     for _ in range(2):
@@ -67,7 +67,7 @@ def test_rounds_are_those_of_the_slow_twin(loss, unit, seed, monkeypatch):
         np.testing.assert_array_equal(sharing.chosen[seen], np.array(chosen)[seen])
         np.testing.assert_allclose(sharing.descent.table[seen], table[seen], rtol=1e-9, atol=1e-12)
         chosen = sharing.chosen.tolist()  # of leaves without rows too
-        sharing.move(grid)
+        sharing.move(allowed)
         entries = naive.move_entries(forest, leaves, y, anchor, chosen, entries, loss, 1.0, weight, **limits)
         own = np.unique(sharing.chosen[seen])
         np.testing.assert_allclose(sharing.entries[own], entries[own], rtol=1e-7, atol=1e-9)
@@ -80,10 +80,10 @@ def test_no_round_raises_the_objective(seed, loss, n_entries):
     sharing = sharing_of(seed, loss, n_entries)[0]
     units = Units(0.1, np.array([1, 2, 3]))
     sharing.choose()
-    for grid in (codebook.ANYWHERE, codebook.grid_of(units, 4)):
-        sharing.move(grid)
+    for allowed in (codebook.ANYWHERE, codebook.step_and_limits(units, 4)):
+        sharing.move(allowed)
         reached = sharing.objective()
-        for step in (sharing.choose, lambda grid=grid: sharing.move(grid)) * 2:
+        for step in (sharing.choose, lambda allowed=allowed: sharing.move(allowed)) * 2:
             step()
             assert sharing.objective() <= reached + 1e-9
             reached = sharing.objective()

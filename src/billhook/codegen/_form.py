@@ -81,7 +81,7 @@ def c_type(kind: Input) -> str:
 LIMITS = {"int16": (-(2**15), 2**15 - 1), "uint8": (0, 2**8 - 1)}
 
 
-def check_whole(rows: NDArray[np.float32], kind: Input) -> None:
+def check_whole_rows(rows: NDArray[np.float32], kind: Input) -> None:
     """Raise ValueError unless the rows are whole numbers of this kind."""
     low, high = LIMITS[kind]
     fits = (rows == np.rint(rows)) & (rows >= low) & (rows <= high)

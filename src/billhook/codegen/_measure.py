@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._checks import as_int
-from billhook.codegen._form import Form, Input, LayoutName, c_type, check_whole, form_of, suffix
+from billhook.codegen._form import Form, Input, LayoutName, c_type, check_whole_rows, form_of, suffix
 from billhook.codegen._memory import check_fits, least_flash
 from billhook.codegen._resources import filled_firmware, firmware_source
 from billhook.codegen._source import header, source
@@ -120,7 +120,7 @@ def measure(
     if chosen.family == "avr":
         tools = _with_chip(packed, form, chosen, tools)
     if form.inputs[0] != "float":
-        check_whole(rows, form.inputs[0])
+        check_whole_rows(rows, form.inputs[0])
     if tools.emulator:
         rows = rows[: min(max_rows, max(1, MAX_ROW_BYTES // (4 * packed.n_features)))]
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from billhook._checks import resolve_name
 
-Family = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "armv6", "x86_64"]
+ProcessorFamily = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "armv6", "x86_64"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Target:
     """
 
     name: str
-    family: Family
+    family: ProcessorFamily
     flash: int
     ram: int
     clock: int

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from billhook.codegen._targets import Family
+from billhook.codegen._targets import ProcessorFamily
 
 COMPILER_OPTIONS = ("-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 TIMEOUT_SECONDS = 120
@@ -40,7 +40,7 @@ class Toolchain:
 CORTEX = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Os", "-mthumb", "-Tlink.ld", "start.c")
 CORTEX_RUN = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native")
 ARM_PACKAGE = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
-TOOLCHAINS: dict[Family, Toolchain] = {
+TOOLCHAINS: dict[ProcessorFamily, Toolchain] = {
     "avr": Toolchain(
         "avr-gcc",
         "gcc-avr avr-libc",
@@ -92,7 +92,7 @@ def program_sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
     return text + data, data + bss
 
 
-def run_program(program: Path, family: Family, tools: Toolchain) -> tuple[str, int | None]:
+def run_program(program: Path, family: ProcessorFamily, tools: Toolchain) -> tuple[str, int | None]:
     """Return what the program prints and, in QEMU, how many instructions it ran."""
     if not tools.emulator:
         done = subprocess.run([program], capture_output=True, text=True, check=True, timeout=TIMEOUT_SECONDS)

@@ -6,6 +6,7 @@ loss. Entries are any numbers at first, and whole ones at last.
 """
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ ENTRY_PASSES = 2
 # With the one a leaf has these are eight: as many numbers as fit a wide register or two.
 TRIED = 7
 SEED = 0
+ONE_AT_A_TIME = Lock()
 # Distances that are held at once.
 BLOCK = 2**22
 QUICK_SHARES = (0.7, 0.4)
@@ -38,7 +40,7 @@ def round_to_codebook(coded: Forest, bits: int, n_entries: int, *, by_class: boo
     is_leaf = coded.feature < 0
     value, weight = coded.value[is_leaf], coded.row_weight[is_leaf]
     entries = k_means(value, weight if (weight > 0.0).all() else np.ones(weight.size), n_entries)
-    units = units_of(entries, coded, bits, by_class=by_class)
+    units = units_for(entries, coded, bits, by_class=by_class)
     whole = whole_entries(entries, units, bits)
     return in_units(whole[nearest(value, whole)], units)
 
@@ -76,10 +78,10 @@ def round_to_codebook_with_rows(
         whole.move(step_and_limits(units, bits))
         return whole.objective(), (whole, units)
 
-    units = units_of(free.entries, coded, bits, by_class=by_class)
+    units = units_for(free.entries, coded, bits, by_class=by_class)
     _, (learned, units) = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
     # What k-means alone comes to: nothing worse is returned.
-    plain_units = units_of(start, coded, bits, by_class=by_class)
+    plain_units = units_for(start, coded, bits, by_class=by_class)
     plain = CodebookDescent.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
     plain.settle(nearest(problem.value, plain.entries))
     if plain.objective() < learned.objective():
@@ -100,8 +102,9 @@ def k_means(value: Vector, weight: Vector, n_entries: int) -> Vector:
     _, first = np.unique(value.astype(np.float32), axis=0, return_index=True)
     if first.size <= n_entries:
         return value[first]
-    # With several threads sums differ in their last bits from one machine to another.
-    with threadpool_limits(1, user_api="openmp"):
+    # With several threads sums differ in their last bits from one machine to another, and small sums take longer. The
+    # limit holds for the process: calls that overlap would not put it back.
+    with ONE_AT_A_TIME, threadpool_limits(1):
         clusters = KMeans(n_entries, n_init=1, tol=0.0, random_state=SEED).fit(value, sample_weight=weight)
     return np.asarray(clusters.cluster_centers_)
 
@@ -115,7 +118,7 @@ def nearest(value: Vector, entries: Vector) -> Int64Array:
     return number
 
 
-def units_of(entries: Vector, coded: Forest, bits: int, *, by_class: bool) -> Units:
+def units_for(entries: Vector, coded: Forest, bits: int, *, by_class: bool) -> Units:
     """Return units in which the entries fit so many bits."""
     return find_units(np.abs(entries).max(axis=0), bits, coded.n_trees, by_class=by_class)
 

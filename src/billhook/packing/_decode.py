@@ -12,15 +12,15 @@ from billhook.packing._leaf_values import by_leaf
 from billhook.packing._quantizers import NO_SHIFT, Quantizer, RankQuantizer, UniformQuantizer, from_ordered_keys
 
 
-def section(layout: ByteLayout, data: Bytes, name: str) -> Bytes:
+def _section(layout: ByteLayout, data: Bytes, name: str) -> Bytes:
     """Return the bytes of a section, and those behind it."""
     return data[layout.sections[name] :]
 
 
 def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
     """Return what the bytes say about trees, splits and leaves, level by level; values are times their factors."""
-    trees = unpack_bits(section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
-    shape = unpack_bits(section(layout, data, "shapes"), 1, 2 * layout.n_inner)
+    trees = unpack_bits(_section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
+    shape = unpack_bits(_section(layout, data, "shapes"), 1, 2 * layout.n_inner)
     test = _numbers(layout, data, "tests", "pairs", layout.n_inner, layout.n_pairs, layout.test_bits, 1)[:, 0]
     value = _numbers(
         layout, data, "leaves", "table", layout.n_leaves, layout.n_entries, layout.leaf_bits, layout.n_values
@@ -31,13 +31,13 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
         raise ValueError(f"a tree adds to column {column.max()} of {layout.n_columns}")
     base = np.full(layout.n_columns, layout.base)
     if layout.base_bytes:
-        raw = section(layout, data, "base")[: layout.base_bytes * layout.n_columns]
+        raw = _section(layout, data, "base")[: layout.base_bytes * layout.n_columns]
         base = raw.copy().view(f"<i{layout.base_bytes}").astype(np.int64)
     each = np.bincount(column, minlength=layout.n_columns) if layout.column_bits else layout.n_trees
     value -= layout.bias
     factor = np.ones(layout.n_columns, np.int64)
     if layout.factor_bits:
-        factor = unpack_bits(section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
+        factor = unpack_bits(_section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
         if not factor.all():
             raise ValueError("the factor of a column is 0")
         value *= by_leaf(factor, column, n_inner + 1, layout.n_values)
@@ -57,14 +57,14 @@ def _numbers(
     layout: ByteLayout, data: Bytes, name: str, table: str, count: int, n_entries: int, bits: int, n_values: int
 ) -> Int64Array:
     if n_entries == 0:
-        return unpack_bits(section(layout, data, name), bits, count * n_values).reshape(count, n_values)
-    entries = unpack_bits(section(layout, data, table), bits, n_entries * n_values).reshape(n_entries, n_values)
-    return entries[unpack_bits(section(layout, data, name), bits_for(n_entries), count)]
+        return unpack_bits(_section(layout, data, name), bits, count * n_values).reshape(count, n_values)
+    entries = unpack_bits(_section(layout, data, table), bits, n_entries * n_values).reshape(n_entries, n_values)
+    return entries[unpack_bits(_section(layout, data, name), bits_for(n_entries), count)]
 
 
 def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
     """Return how the values of each feature in use become codes."""
-    raw = section(layout, data, "grids")
+    raw = _section(layout, data, "grids")
     if layout.grid == "ranks":
         counts = unpack_bits(raw, layout.count_bits, layout.n_used)
         begin = -(-layout.count_bits * layout.n_used // 8)
@@ -89,7 +89,7 @@ def decode_features(layout: ByteLayout, data: Bytes) -> Int64Array:
     """Return the numbers of the features in use."""
     if layout.id_bits == 0:
         return np.arange(layout.n_used)
-    return unpack_bits(section(layout, data, "features"), layout.id_bits, layout.n_used)
+    return unpack_bits(_section(layout, data, "features"), layout.id_bits, layout.n_used)
 
 
 def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
