@@ -1,8 +1,9 @@
-# `make demo` and `make test` are all a new machine needs; both install into .venv first.
+# `make demo` and `make test` are all a new machine needs. Both install into .venv; `make test` also installs Debian
+# packages where it may, and says at its end what could not be tested.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint benchmark toolchains clean
+.PHONY: demo test lint benchmark toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -10,7 +11,7 @@ demo: .venv/.installed
 	$(BIN)/billhook fit --demo --budget 4KB --time-limit 40 --out build/demo --force
 	$(MAKE) --no-print-directory -C build/demo/c test
 
-test: .venv/.installed-dev lint
+test: .venv/.installed-dev .venv/.tried-packages lint
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/.installed-dev
@@ -23,7 +24,10 @@ benchmark: .venv/.installed-dev
 	$(BIN)/python benchmarks/predict_speed.py
 
 toolchains:
-	tools/install-toolchains
+	tools/install-debian-packages
+
+.venv/.tried-packages: .venv/bin/python
+	tools/install-debian-packages --if-possible $@
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else \

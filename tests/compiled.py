@@ -21,7 +21,7 @@ def write_sources(packed, folder, form=COMPACT):
 def compiled(packed, folder, *more, form=COMPACT, kind="float"):
     """Return a function from rows of a kind to the scores that the C program computes."""
     if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+        pytest.skip("gcc is not installed: make toolchains")
     write_sources(packed, folder, form)
     library = folder / "model.so"
     subprocess.run(["gcc", *FLAGS, *more, "-shared", "-fPIC", "model.c", "-o", str(library)], cwd=folder, check=True)

@@ -1,4 +1,5 @@
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,24 @@ from hypothesis import settings
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("quick")
+
+# Written by `make test` where it could not install Debian packages: why not.
+TRIED = Path(__file__).parents[1] / ".venv" / ".tried-packages"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what was not tested, why, and what to do about it."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
+    )
+    if not reasons:
+        return
+    n_tests = reasons.total()
+    terminalreporter.section(f"{n_tests:,} test{'s were' if n_tests > 1 else ' was'} not run", sep="-")
+    for reason, n_alike in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        terminalreporter.line(f"{n_alike:5,}  {reason}")
+    if any("make toolchains" in reason for reason in reasons) and TRIED.exists():
+        terminalreporter.line(TRIED.read_text().strip())
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 import sys
 
-from billhook.cli import main
+from billhook.cli import start
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(start())

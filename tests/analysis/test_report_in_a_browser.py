@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser(folder):
     if shutil.which("chromium") is None:
-        pytest.skip("chromium is not on the path")
+        pytest.skip("chromium is not installed: make toolchains")
     browser = Browser(folder / "profile")
     yield browser
     browser.close()

@@ -344,7 +344,7 @@ def browse(tmp_path_factory):
     """Return a function from HTML to what headless Chromium made of it, and what it had to say."""
     browser = shutil.which("chromium")
     if browser is None:
-        pytest.skip("chromium is not on the path")
+        pytest.skip("chromium is not installed: make toolchains")
     folder = tmp_path_factory.mktemp("chromium")
 
     def browse(html):

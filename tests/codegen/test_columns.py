@@ -73,7 +73,7 @@ int main(void)
 
 def row_in_c(packed, kind, cells, folder, compiler):
     if shutil.which(compiler[0]) is None:
-        pytest.skip(f"{compiler[0]} is not installed")
+        pytest.skip(f"{compiler[0]} is not installed: make toolchains")
     write_sources(packed, folder, Form("compact", KINDS))
     (folder / "main.c").write_text(program(packed.encoding, kind, cells))
     subprocess.run([*compiler, "main.c", "-o", "main"], cwd=folder, check=True)

@@ -155,6 +155,7 @@ def test_loading_what_is_not_there_says_so(tmp_path):
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"{}")) + b"{}", "lacks kind"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"[}")) + b"[}", "not JSON"),
     ],
+    ids=["empty", "zip", "cut short", "version 2", "long header", "short header", "checksum", "no kind", "not JSON"],
 )
 def test_what_is_no_model_file_is_refused_with_the_reason_and_the_path(tmp_path, data, message):
     path = tmp_path / "odd.bhk"

@@ -135,12 +135,14 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
         ("", "is empty"),
         (" \n\n", "is empty"),
         ("a,b,y\n", "has no rows below its line of column names"),
-        (b"a,b,y\n1,\xe9,2\n", "not a text file in UTF-8 .byte 0xe9"),
-        (b"a\0b,y\n", "not a text file: it has null bytes"),
-        (b"PK\x03\x04 sheet", "a zip file or a spreadsheet; save the sheet as CSV"),
-        (b"\xff\xfea\0", "UTF-16; save it in UTF-8"),
-        (b"\x1f\x8b broken", "damaged .gz file"),
-        (gzip.compress(b"a,y\n" + b"1,2\n" * 9000)[:-20], "damaged .gz file"),
+        pytest.param(b"a,b,y\n1,\xe9,2\n", "not a text file in UTF-8 .byte 0xe9", id="latin-1"),
+        pytest.param(b"a\0b,y\n", "not a text file: it has null bytes", id="null bytes"),
+        pytest.param(b"PK\x03\x04 sheet", "a zip file or a spreadsheet; save the sheet as CSV", id="spreadsheet"),
+        pytest.param(b"\xff\xfea\0", "UTF-16; save it in UTF-8", id="UTF-16"),
+        pytest.param(b"\x1f\x8b broken", "damaged .gz file", id="no gzip after its first bytes"),
+        pytest.param(
+            gzip.compress(b"a,y\n" + b"1,2\n" * 9000, mtime=0)[:-20], "damaged .gz file", id="gzip cut short"
+        ),
         ("a,y,a\n1,2,3\n", "more than one column 'a'; is its first line one of names"),
         ("a,b,y\n1,2,0\n\n1,0\n", "line 4 of .*rows.csv has 2 cells; there are 3 columns"),
         ('a,b,y\n"1\n",2,0\n1,2,3,0\n', "line 4 of .*rows.csv has 4 cells"),
@@ -151,7 +153,7 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
         ("a,y\n1,0\n2,\n3,1\n4,\n", "has 2 empty cells among 4, the first in row 2: fill them in, or remove"),
         ("a,y\n1,0\n1,1\n1,1\n", "no column to learn from beside 'y': 'a' is 1 in every row"),
         ("a,y\n1,5\n2,5\n", "is '5' in every row: nothing to learn"),
-        ('a,y\n1,"2\n' + "3,4\n" * 40_000, "is a quote not closed"),
+        pytest.param('a,y\n1,"2\n' + "3,4\n" * 40_000, "is a quote not closed", id="quote not closed"),
     ],
 )
 def test_what_is_no_table_is_said(content, message, tmp_path):

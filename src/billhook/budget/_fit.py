@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from billhook._interruption import is_interruption
 from billhook.budget._compress import TooSmallError
 from billhook.budget._grow import has_xgboost
 from billhook.budget._scoring import score_of
@@ -88,10 +89,12 @@ def fit(
     try:
         progress(search)
         packed = search.final(budget) if final is None else final(best.trial)
-    except KeyboardInterrupt:
-        if not keeps_best:
+    except (Exception, KeyboardInterrupt) as error:
+        if not keeps_best or not is_interruption(error):
             raise
         search.is_stopped, packed = True, best.packed
+    search.is_built, search.stage = True, "writing the report"
+    progress(search)
     bench.forget()
     report = _report(search, best, packed, budget, scoring, target, title, _notes(search, notes))
     return FitResult(packed, front_of(search), report, search.is_stopped)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from billhook._interruption import is_interruption
 from billhook.budget._space import Trial, is_sensible, neighbours
 from billhook.budget._starts import first_compression_configs, first_growth_configs
 from billhook.budget._trial_runner import ALL, Outcome, TrialBatch, TrialRunner, batches_of
@@ -139,6 +140,7 @@ class Search:
         self.n_done = 0
         self.final_splits: list[int] = []
         self.is_stopped = False
+        self.is_built = False
 
     # What is known
 
@@ -193,9 +195,9 @@ class Search:
             self._explore()
             self.stage = "comparing"
             self._compare()
-        except KeyboardInterrupt:
-            self.is_stopped = True
-            if not self.keeps_best or not self.candidates():
+        except (Exception, KeyboardInterrupt) as error:
+            self.is_stopped = is_interruption(error)
+            if not self.is_stopped or not self.keeps_best or self.best(self.budgets[-1]) is None:
                 raise
         self.stage = "learning from all rows"
 

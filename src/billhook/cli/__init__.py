@@ -1,7 +1,5 @@
 """The command line: one module per sub-command."""
 
-from billhook.cli._main import main
+from billhook.cli._main import main, start
 
-__all__ = [
-    "main",
-]
+__all__ = ["main", "start"]

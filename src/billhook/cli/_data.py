@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from billhook._checks import resolve_name
+from billhook.cli import _interrupt
 from billhook.cli._progress import ProgressBar
 from billhook.datasets import Fetched, catalogue, fetch, find, names
 
@@ -66,12 +67,14 @@ def run_fetch(given: argparse.Namespace) -> None:
             continue
         bar = ProgressBar(sys.stderr)
         try:
-            print(_said(name, fetch(name, timeout=given.timeout, progress=partial(bar, note=name))), flush=True)
+            with _interrupt.stoppable():
+                fetched = fetch(name, timeout=given.timeout, progress=partial(bar, note=name))
+            print(_said(name, fetched), flush=True)
         except KeyboardInterrupt:
             _end(bar)
             here = f"{number - len(failed)} of {len(wanted)} are here"
             print(f"billhook: interrupted; nothing of {name} was written, {here}", file=sys.stderr)
-            sys.exit(130)
+            sys.exit(_interrupt.STATUS)
         except (OSError, ValueError) as error:
             _end(bar)
             print(f"billhook: {name}: {error}", file=sys.stderr)

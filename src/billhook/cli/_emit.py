@@ -3,6 +3,7 @@ import sys
 from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any
 
+from billhook.cli import _interrupt
 from billhook.cli._model import read_rows
 from billhook.codegen import (
     LayoutName,
@@ -82,10 +83,12 @@ def run(given: argparse.Namespace) -> None:
     print(f"{given.model}: {model!r}", file=sys.stderr)
     check_fits(model, packed, form_of(given.layout or "compact", inputs, target), target)
     first = "float" if inputs is None else inputs[0]
-    costs = {} if target.name == "generic" else _costs(packed, target, first, rows.get("X"))
+    with _interrupt.stoppable():
+        costs = {} if target.name == "generic" else _costs(packed, target, first, rows.get("X"))
     layout, why = _choose(given, costs, target)
     if layout in costs:
         check_fits(model, packed, costs[layout].form, target, costs[layout].flash)
+    _interrupt.finish()
     files = emit(
         packed,
         given.out,

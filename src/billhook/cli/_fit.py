@@ -29,6 +29,7 @@ from billhook.budget import (
     limit_for,
     training_rows,
 )
+from billhook.cli import _interrupt
 from billhook.cluster import Partitions, connect
 from billhook.codegen import MissingToolError, emit, flash_with_reader, measure, target_named
 from billhook.forest import load
@@ -78,8 +79,12 @@ def run(given: argparse.Namespace) -> None:
     _check(given)
     with nullcontext() if given.scheduler is None else connect(given.scheduler) as client:
         fitted = _fit_parts(given, client) if _is_folder(given) else _fit_table(given, client)
+    _interrupt.finish()
     _write(given, Path(given.out), fitted)
     _say(given, fitted)
+    if fitted.is_stopped:
+        print(f"billhook: interrupted; the best model found until then is in {given.out}", file=sys.stderr)
+        sys.exit(_interrupt.STATUS)
 
 
 class _Fitted(NamedTuple):
@@ -89,6 +94,7 @@ class _Fitted(NamedTuple):
     report: FitReport
     X: NDArray[np.float32]
     n_told: int  # of the report's notes
+    is_stopped: bool
 
 
 def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
@@ -110,7 +116,7 @@ def _fit_table(given: argparse.Namespace, client: Any) -> _Fitted:
     n_told = len(table.notes)
     del table  # its numbers are in X
     found = _find(given, rows, client, title=title, notes=notes)
-    return _Fitted(found.packed.with_encoding(encoding), found.report, X, n_told)
+    return _Fitted(found.packed.with_encoding(encoding), found.report, X, n_told, found.is_stopped)
 
 
 def _fit_parts(given: argparse.Namespace, client: Any) -> _Fitted:
@@ -135,7 +141,7 @@ def _fit_parts(given: argparse.Namespace, client: Any) -> _Fitted:
             **_options(given),
         )
     rows = read_features(files[0], given.label)
-    return _Fitted(found.packed, found.report, features_of(rows, found.packed)[:1_000], 0)
+    return _Fitted(found.packed, found.report, features_of(rows, found.packed)[:1_000], 0, found.is_stopped)
 
 
 def _tell(notes: tuple[str, ...]) -> None:
@@ -259,6 +265,11 @@ class _Progress:
         self.width = 0
 
     def __call__(self, search: Search) -> None:
+        if search.is_built:
+            _interrupt.finish()
+        elif search.best(search.budgets[-1]) is not None:
+            # There is something to write: an interruption ends the search, not the command.
+            _interrupt.can_stop()
         if not self.out.isatty():
             return
         clock, trials = search.clock, self.given.trials

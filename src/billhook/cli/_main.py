@@ -1,38 +1,45 @@
-import argparse
 import sys
 from collections.abc import Sequence
-from subprocess import SubprocessError
 
-from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
-from billhook.codegen import MissingToolError
+from billhook.cli import _interrupt
+
+
+def start() -> int:
+    """Run the command of the process; return its exit status. Ctrl-C ends it at any moment, with 130."""
+    _interrupt.install()
+    try:
+        return main()
+    finally:
+        _interrupt.finish()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0, or after saying what is wrong 2, or 3 if a tool has to be installed."""
-    parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
-    parser.add_argument("--version", action="version", version=f"billhook {_version()}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (_fit, _prune, _refine, _merge, _emit, _measure, _methods, _targets, _data, _study):
-        command.add_to(commands)
+    from billhook.cli._commands import parser_of_all
+
+    parser = parser_of_all()
     given = parser.parse_args(arguments)
     if not hasattr(given, "run"):
         parser.print_help()
         return 0
     try:
         given.run(given)
-    except MissingToolError as error:
-        print(f"billhook: {error}", file=sys.stderr)
-        return 3
-    except (OSError, ValueError, TypeError, ImportError, RuntimeError, SubprocessError) as error:
-        print(f"billhook: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("billhook: interrupted; nothing was written", file=sys.stderr)
-        return 130
+    except (Exception, KeyboardInterrupt) as error:
+        return _say(error)
     return 0
 
 
-def _version() -> str:
-    from billhook import __version__
+def _say(error: BaseException) -> int:
+    """Say what is wrong, and return the exit status; an error that should not be is raised."""
+    from subprocess import SubprocessError
 
-    return __version__
+    from billhook._interruption import is_interruption
+    from billhook.codegen import MissingToolError
+
+    if is_interruption(error):
+        print(_interrupt.NOTHING_WRITTEN, file=sys.stderr)
+        return _interrupt.STATUS
+    if not isinstance(error, OSError | ValueError | TypeError | ImportError | RuntimeError | SubprocessError):
+        raise error
+    print(f"billhook: {error}", file=sys.stderr)
+    return 3 if isinstance(error, MissingToolError) else 2

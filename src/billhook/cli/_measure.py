@@ -3,6 +3,7 @@ import sys
 from subprocess import SubprocessError
 from typing import Any
 
+from billhook.cli import _interrupt
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
 from billhook.cli._model import nominal_of
 from billhook.codegen import DoesNotFitError, LayoutName, Measurement, MissingToolError, measure, targets
@@ -44,7 +45,8 @@ def run(given: argparse.Namespace) -> None:
         for layout in layouts:
             try:
                 options: dict[str, Any] = {"target": name, "max_rows": given.rows, "inputs": given.inputs}
-                measured.append(measure(packed, X, layout=layout, **options))
+                with _interrupt.stoppable():
+                    measured.append(measure(packed, X, layout=layout, **options))
             except MissingToolError as error:
                 if len(names) == 1:
                     raise

@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from billhook._checks import as_bytes
+from billhook.cli import _interrupt
 from billhook.cli._model import add_model_and_table, add_out, compare, read
 from billhook.cli._progress import ProgressBar
 from billhook.refinement import merge
@@ -45,6 +46,7 @@ def run(given: argparse.Namespace) -> None:
         progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
     )
     seconds = time.perf_counter() - start
-    small.save(given.out)
     compare(forest, small, [(given.table, X, y)])
+    _interrupt.finish()
+    small.save(given.out)
     print(f"Wrote {given.out} ({seconds:.1f} s).")

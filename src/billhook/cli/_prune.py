@@ -3,6 +3,7 @@ import sys
 import time
 from typing import Any
 
+from billhook.cli import _interrupt
 from billhook.cli._model import add_model_and_table, add_out, compare, option, read
 from billhook.cli._progress import ProgressBar
 from billhook.pruning import pruning_choice
@@ -43,6 +44,7 @@ def run(given: argparse.Namespace) -> None:
         **options,
     ).forest
     seconds = time.perf_counter() - start
-    pruned.save(given.out)
     compare(forest, pruned, [(given.table, X, y)])
+    _interrupt.finish()
+    pruned.save(given.out)
     print(f"Wrote {given.out} ({given.method}, {seconds:.1f} s).")

@@ -3,6 +3,7 @@ import sys
 import time
 from typing import Any
 
+from billhook.cli import _interrupt
 from billhook.cli._model import add_model_and_table, add_out, compare, option, read, read_rows
 from billhook.cli._progress import ProgressBar
 from billhook.refinement import refinement_report
@@ -74,7 +75,6 @@ def run(given: argparse.Namespace) -> None:
         **options,
     )
     seconds = time.perf_counter() - start
-    report.forest.save(given.out)
     compare(forest, report.forest, tables)
     if report.validation is not None:
         name = "error" if forest.classes is not None else "loss"
@@ -88,4 +88,6 @@ def run(given: argparse.Namespace) -> None:
     strength = f", l2 {report.l2:g}" if given.solver == "bcd" else ""
     passes = "1 pass" if report.n_passes == 1 else f"{report.n_passes} passes"
     how = f"{report.loss}, {given.solver}, {passes}{strength}, {seconds:.1f} s"
+    _interrupt.finish()
+    report.forest.save(given.out)
     print(f"Wrote {given.out} ({how}).")

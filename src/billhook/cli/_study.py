@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from billhook._checks import as_bytes, resolve_name
+from billhook._interruption import is_interruption
+from billhook.cli import _interrupt
 from billhook.cli._progress import ProgressBar
 
 SIZES = ("paper", "as_published", "packed")
@@ -86,23 +88,27 @@ def run_run(given: argparse.Namespace) -> None:
         raise FileNotFoundError(f"{folder} holds no results to go on with: leave --resume out to begin")
     shown = _Shown()
     try:
-        table = studies.run(
-            study,
-            folder,
-            n_jobs=given.jobs,
-            scheduler=given.scheduler,
-            memory_limit=None if given.memory_limit is None else as_bytes(given.memory_limit, "--memory-limit"),
-            time_limit=given.time_limit,
-            skip_missing=given.skip_missing,
-            retry=given.retry,
-            any_version=given.any_version,
-            progress=shown,
-        )
-    except KeyboardInterrupt:
+        with _interrupt.stoppable():
+            table = studies.run(
+                study,
+                folder,
+                n_jobs=given.jobs,
+                scheduler=given.scheduler,
+                memory_limit=None if given.memory_limit is None else as_bytes(given.memory_limit, "--memory-limit"),
+                time_limit=given.time_limit,
+                skip_missing=given.skip_missing,
+                retry=given.retry,
+                any_version=given.any_version,
+                progress=shown,
+            )
+            _interrupt.finish()
+    except BaseException as error:
+        if not is_interruption(error):
+            raise
         shown.end()
         command = "billhook study run ... --resume"
         print(f"billhook: interrupted; what was finished is in {folder}. To go on: {command}", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(_interrupt.STATUS)
     finally:
         shown.end()
     _print_counts(table["status"].value_counts().to_dict(), folder)
@@ -140,7 +146,10 @@ def run_report(given: argparse.Namespace) -> None:
         raise ValueError(f"--out {given.out} holds the results: give another file for the page")
     about = studies.about(given.folder)
     caps = studies.caps(given.folder)
-    path = analysis.write_report(studies.results(given.folder), given.out, about=about, size=given.size, caps=caps)
+    results = studies.results(given.folder)
+    with _interrupt.stoppable():
+        path = analysis.write_report(results, given.out, about=about, size=given.size, caps=caps)
+        _interrupt.finish()
     print(f"wrote {path}")
 
 
@@ -150,7 +159,17 @@ def run_tables(given: argparse.Namespace) -> None:
     from billhook import study as studies
 
     caps = studies.caps(given.folder)
-    paths = analysis.write_tables(studies.results(given.folder), given.out, size=given.size, caps=caps)
+    results = studies.results(given.folder)
+    try:
+        with _interrupt.stoppable():
+            paths = analysis.write_tables(results, given.out, size=given.size, caps=caps)
+            _interrupt.finish()
+    except KeyboardInterrupt:
+        print(
+            f"billhook: interrupted; of the files in {given.out} each is whole, others are missing",
+            file=sys.stderr,
+        )
+        sys.exit(_interrupt.STATUS)
     print(f"wrote {len(paths)} files to {given.out}")
 
 

@@ -1,9 +1,11 @@
 """Who does the units of a study: processes of this machine, or the workers of a Dask cluster."""
 
 import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -40,7 +42,7 @@ class Job:
 class Workers(Protocol):
     """Whoever does jobs."""
 
-    def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:
+    def map(self, jobs: list[Job], n_at_once: int) -> Generator[Done, None, None]:
         """Do jobs, so many at once, and yield which are done, and how long they took."""
 
     def close(self) -> None:
@@ -53,7 +55,7 @@ class LocalBackend:
 
     store: Store
 
-    def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:
+    def map(self, jobs: list[Job], n_at_once: int) -> Generator[Done, None, None]:
         """Do jobs, so many at once, and yield which are done, and how long they took."""
         if n_at_once == 1:
             yield from (_do(job, self.store) for job in jobs)
@@ -65,9 +67,11 @@ class LocalBackend:
             n_at_once, backend="loky", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         try:
-            yield from parallel(
-                delayed(_do_in_process)(job, self.store.path.parent.resolve(), os.getpid()) for job in jobs
-            )
+            with _not_interrupted():
+                done = parallel(
+                    delayed(_do_in_process)(job, self.store.path.parent.resolve(), os.getpid()) for job in jobs
+                )
+            yield from done
         except TerminatedWorkerError as error:
             raise ResultsError(
                 f"a worker process was killed, perhaps for want of memory ({_first_line(error)}). What was finished "
@@ -76,6 +80,22 @@ class LocalBackend:
 
     def close(self) -> None:
         """Nothing is left to do: processes end when nobody has work for them."""
+
+
+@contextmanager
+def _not_interrupted() -> Iterator[None]:
+    """Start processes that a Ctrl-C in the terminal does not reach: it is this one that ends them."""
+    from joblib.externals.loky.backend import resource_tracker
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which, when it starts, lets signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _do_in_process(job: Job, folder: Path, parent: int) -> Done:
@@ -103,6 +123,7 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class DaskBackend:
@@ -115,7 +136,7 @@ class DaskBackend:
         self.client = connect(address)
         self.store = store
 
-    def map(self, jobs: list[Job], n_at_once: int) -> Iterator[Done]:  # noqa: ARG002 - it has the workers it has
+    def map(self, jobs: list[Job], n_at_once: int) -> Generator[Done, None, None]:  # noqa: ARG002 - it has the workers it has
         """Do jobs, as many at once as the workers have threads, and yield which are done, and how long they took."""
         client = self.client
         topic = f"{TOPIC}-{os.getpid()}-{time.time_ns()}"

@@ -89,8 +89,9 @@ def run(
             store.add(plan.skipped)
             with ProgressMonitor(store, len(plan.keys), progress) as watch:
                 for some, n_at_once in shares:
-                    for unit, seconds in workers.map(some, n_at_once):
-                        watch.done(unit, seconds)
+                    with closing(workers.map(some, n_at_once)) as done:
+                        for unit, seconds in done:
+                            watch.done(unit, seconds)
         if lost := len(plan.keys - store.known()):
             raise ResultsError(f"{lost:,} runs were made, but are not in {store.path}: was it moved? Run it again")
         return store.frame()
@@ -195,10 +196,19 @@ def _new(folder: Path, study: Study) -> Store:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Keep others from running a study in the same folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ResultsError(f"another process is running a study in {folder}: wait for it, or stop it") from None
-        yield
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResultsError(
+                    f"another process is running a study in {folder}: wait for it, or stop it"
+                ) from None
+            yield
+    except BaseException:
+        if is_new and {path.name for path in folder.glob("*")} <= {LOCK}:
+            (folder / LOCK).unlink(missing_ok=True)
+            folder.rmdir()
+        raise

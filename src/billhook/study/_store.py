@@ -117,9 +117,13 @@ class Store:
                 }
                 connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
                 connection.commit()
-            finally:
                 connection.close()
-        draft.replace(folder / FILE)
+                draft.replace(folder / FILE)
+            except BaseException:
+                connection.close()
+                for rest in ("", *REST):
+                    Path(f"{draft}{rest}").unlink(missing_ok=True)
+                raise
         return cls(folder)
 
     def tell(self, name: str, value: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from billhook._checks import as_bytes
+from billhook._interruption import is_interruption
 from billhook.analysis import BOOSTING, SEARCH
 from billhook.datasets import DataSet
 from billhook.forest import Forest
@@ -47,6 +48,7 @@ def run_unit(
         except ResultsError:  # what cannot be written cannot be written as failed either
             raise
         except Exception as error:
+            _raise_if_interrupted(error)
             made.fail_rest(error)
 
 
@@ -91,6 +93,7 @@ class _Made:
         except _SkippedError as reason:
             run = skipped(one, str(reason), seed)
         except Exception as error:  # what one method cannot do is no reason not to try the others
+            _raise_if_interrupted(error)
             if was_time(error):
                 run = skipped(one, f"took longer than {self.time_limit:g} s", seed, "timed_out")
             else:
@@ -230,6 +233,12 @@ def once(make: Callable[[], Result]) -> Callable[[], Result]:
 
 class _SkippedError(Exception):
     """A run that makes no sense."""
+
+
+def _raise_if_interrupted(error: Exception) -> None:
+    """Let an interruption be one, where compiled code has made an error of it: it is no failed run."""
+    if is_interruption(error):
+        raise KeyboardInterrupt from error
 
 
 def words_of(error: Exception) -> str:

@@ -1,0 +1,14 @@
+import argparse
+
+from billhook import __version__
+from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
+
+
+def parser_of_all() -> argparse.ArgumentParser:
+    """Return the parser of the command line, with all sub-commands."""
+    parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
+    parser.add_argument("--version", action="version", version=f"billhook {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in (_fit, _prune, _refine, _merge, _emit, _measure, _methods, _targets, _data, _study):
+        command.add_to(commands)
+    return parser

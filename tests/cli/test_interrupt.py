@@ -1,0 +1,123 @@
+"""Ctrl-C at any moment: status 130, one line, and nothing half-written."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+
+PROGRAM = Path(__file__).parents[1] / "interrupted.py"
+STUDY = """\
+data = ["iris"]
+folds = 2
+trees = 4
+max_leaves = [4]
+n_trees = [2]
+caps = [1]
+[[methods]]
+label = "RE"
+prune = "reduced_error"
+[[methods]]
+label = "LR"
+refine = { epochs = 2 }
+"""
+COMMANDS = {
+    "fit": "fit {rows} --label y --budget 300 --trials 2 --jobs 1 --out out",
+    "prune": "prune {forest} {rows} --label y --trees 2 --out out.bhk",
+    "refine": "refine {forest} {rows} --label y --epochs 2 --out out.bhk",
+    "study run": "study run {study} --jobs 1 --out out",
+    "study run, two processes": "study run {study} --jobs 2 --out out",
+}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    paths = {"rows": folder / "rows.csv", "forest": folder / "forest.bhk", "study": folder / "study.toml"}
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    frame.assign(y=y).to_csv(paths["rows"], index=False)
+    forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=4, random_state=0).fit(frame, y))
+    forest.save(paths["forest"])
+    paths["study"].write_text(STUDY)
+    return paths
+
+
+def check_output(name, out):
+    """Assert that what is there can be read, and return whether all is there."""
+    if name in ("prune", "refine"):
+        return (out.with_suffix(".bhk")).exists() and bool(bh.load(out.with_suffix(".bhk")))
+    if not out.exists():
+        return False
+    if name == "fit":
+        assert bh.load(out / "model.bhk").nbytes <= 300
+        assert (out / "report.html").read_text().rstrip().endswith("</html>")
+        assert (out / "c" / "selftest.c").exists()
+        return True
+    assert set(bh.study.results(out)["status"]) <= {"done"}
+    return len(bh.study.results(out)) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "warm", "moments"),
+    [
+        ("fit", False, 5),
+        ("study run", False, 4),
+        ("fit", True, 12),
+        ("prune", True, 8),
+        ("refine", True, 8),
+        ("study run", True, 9),
+        ("study run, two processes", True, 4),
+    ],
+)
+def test_interrupted_at_any_moment_a_command_leaves_nothing_half_written(name, warm, moments, inputs, tmp_path):
+    command = [part.format(**inputs) for part in COMMANDS[name].split()]
+    # Worker processes would not be there for a fork.
+    before = [part.format(**inputs) for part in COMMANDS[name.partition(",")[0]].split()] if warm else None
+    plan = {"folder": str(tmp_path), "command": command, "warm": before, "moments": moments}
+    plan["to_group"] = name.endswith("processes")
+    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}  # threads do not survive a fork
+    done = subprocess.run(
+        [sys.executable, PROGRAM, json.dumps(plan)],
+        env=os.environ | one_thread,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(runs) == moments
+    assert sum(run["status"] == 130 for run in runs) >= moments // 2
+    for run in runs:
+        folder = Path(run["folder"])
+        told = [line for line in run["said"].splitlines() if line.startswith("billhook:")]
+        is_whole = check_output(name, folder / "out")
+        if run["status"] == 0:  # it came too late
+            assert (is_whole, told) == (True, []), run
+        else:
+            assert run["status"] == 130, run
+            assert len(told) == 1, run
+            assert "interrupted; " in told[0], run
+            assert ("nothing was written" in told[0]) <= (not is_whole), run
+        for word in ("Traceback", "Exception ignored", "Warning", "Error"):
+            assert word not in run["said"], run
+        left = [path.name for path in folder.rglob("*") if path.name.startswith(".") or "journal" in path.name]
+        assert set(left) <= {".running"}, run
+        assert not any((folder / "tmp").iterdir()), run
+
+
+def test_the_handler_is_there_before_anything_large_is_imported():
+    code = """
+import sys
+from billhook.cli import _interrupt
+_interrupt.install = lambda: sys.exit(" ".join(sorted({name.partition(".")[0] for name in sys.modules})))
+from billhook.cli import start
+start()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "billhook" in done.stderr.split()
+    assert not {"numpy", "numba", "argparse", "joblib", "subprocess"} & set(done.stderr.split())
