@@ -37,7 +37,7 @@ def test_scores_are_stored_numbers_times_the_factor_of_their_column(seed, per_cl
     factors = packed.data[packed.layout.sections["factors"] : packed.layout.sections["base"]]
     assert factors.size == packed.layout.n_columns == 4
     assert factors.min() > 0
-    codes = codes_of(rows, packed.used, packed.grids, missing_values=True)
+    codes = codes_of(rows, packed.used, packed.quantizers, missing_values=True)
     np.testing.assert_array_equal(packed.scores(rows), naive.packed_scores(packed, codes))
 
 

@@ -129,7 +129,7 @@ def build_on_cluster(
     runner = TrialRunner(sample, score_of(None, sample), seed)
     binned = runner.binned(trial.growth.bits, trial.growth.bins)
     n_trees = n_rounds(trial.growth, runner.n_leaves(trial))
-    bins = partitions.map(partial(_binned, binned.coding, binned.after, sample.has_missing))
+    bins = partitions.map(partial(_binned, binned.coding, binned.edges, sample.has_missing))
     grown = grow_on_cluster(client, bins, n_rounds=n_trees, **growth_parameters(trial.growth, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     coded = CodedRowsOnCluster(
@@ -163,10 +163,10 @@ class CodedRowsOnCluster(CodedRows):
 
 def _coded(coding: Coding, has_missing: bool, part: Partition) -> Partition:
     X = np.ascontiguousarray(part.X, np.float32) + np.float32(0.0)
-    return Partition(codes_of(X, coding.used, coding.grids, missing_values=has_missing), part.y, part.weight)
+    return Partition(codes_of(X, coding.used, coding.quantizers, missing_values=has_missing), part.y, part.weight)
 
 
-def _binned(coding: Coding, after: list[NDArray[np.int64]], has_missing: bool, part: Partition) -> Partition:
+def _binned(coding: Coding, edges: list[NDArray[np.int64]], has_missing: bool, part: Partition) -> Partition:
     codes = _coded(coding, has_missing, part).X
-    bins = BinnedFeatures(codes, coding, after).bins(np.arange(len(codes)))
+    bins = BinnedFeatures(codes, coding, edges).bins(np.arange(len(codes)))
     return Partition(bins.astype(np.float32), part.y, part.weight)

@@ -68,11 +68,11 @@ def n_rounds(growth: GrowthConfig, n_leaves: int) -> int:
 def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows) -> Forest:
     """Return a forest that was grown on bins with codes for thresholds."""
     threshold = np.zeros_like(forest.threshold)
-    for k, after in enumerate(binned.after):
+    for k, edges in enumerate(binned.edges):
         at = forest.feature == k
-        # Beyond the last cut, all go left but those whose value is missing.
-        places = np.append(after, binned.coding.grids[k].n_codes - 1)
-        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), after.size).astype(np.int64)]
+        # Beyond the last edge, all go left but those whose value is missing.
+        places = np.append(edges, binned.coding.quantizers[k].n_codes - 1)
+        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), edges.size).astype(np.int64)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 
 

@@ -124,6 +124,12 @@ class Forest:
         """Number of nodes of all trees, splits and leaves."""
         return self.feature.size
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take in memory; `size` is what they would take on a target."""
+        arrays = (getattr(self, field.name) for field in fields(self))
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
     @cached_property
     def n_leaves(self) -> int:
         """Number of leaves of all trees."""
