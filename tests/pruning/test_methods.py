@@ -1,4 +1,4 @@
-"""Every fast method against its twin in naive.py, on forests with ties, perfect trees and constant trees."""
+"""Every fast method against its twin in naive/pruning.py, on forests with ties, perfect trees and constant trees."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 import billhook as bh
-import naive
+import naive.pruning
 from billhook.pruning import _judged, _programming, _ranking
 from made_up import random_forest, tricky_rows
 
@@ -69,7 +69,9 @@ def as_codes(forest, y):
 def test_the_order_is_that_of_the_formula(method, case):
     forest, X, y = case
     options = TWINS[method]
-    expected = getattr(naive, method)(naive.probability_lists(forest, X), as_codes(forest, y), **options)
+    expected = getattr(naive.pruning, method)(
+        naive.pruning.probability_lists(forest, X), as_codes(forest, y), **options
+    )
     assert bh.pruning_order(forest, X, y, method=method, **options).tolist() == expected
 
 
@@ -78,14 +80,14 @@ def test_the_order_is_that_of_the_formula(method, case):
 @given(judged(max_trees=40, max_rows=20))
 def test_the_order_of_forty_trees_is_that_of_the_formula(method, case):
     forest, X, y = case
-    expected = getattr(naive, method)(naive.probability_lists(forest, X), as_codes(forest, y))
+    expected = getattr(naive.pruning, method)(naive.pruning.probability_lists(forest, X), as_codes(forest, y))
     assert bh.pruning_order(forest, X, y, method=method).tolist() == expected
 
 
 @given(judged())
 def test_kappa_by_the_smallest_is_that_of_the_formula(case):
     forest, X, y = case
-    expected = naive.kappa(naive.probability_lists(forest, X), as_codes(forest, y), pairing="min")
+    expected = naive.pruning.kappa(naive.pruning.probability_lists(forest, X), as_codes(forest, y), pairing="min")
     assert bh.pruning_order(forest, X, y, method="kappa", pairing="min").tolist() == expected
 
 
@@ -93,12 +95,12 @@ def test_kappa_by_the_smallest_is_that_of_the_formula(case):
 def test_programming_finds_the_best_choice_there_is(case, n_trees, method):
     forest, X, y = case
     n_trees = min(n_trees, forest.n_trees)
-    P = naive.probability_lists(forest, X)
-    pair = getattr(naive, f"{method}_matrix")(P, as_codes(forest, y))
+    P = naive.pruning.probability_lists(forest, X)
+    pair = getattr(naive.pruning, f"{method}_matrix")(P, as_codes(forest, y))
     choice = bh.pruning_choice(forest, X, y, method=method, n_trees=n_trees, random_state=0)
     chosen = choice.trees.tolist()
     found = sum(pair[i][j] for i in chosen for j in chosen)
-    best = naive.quadratic_choice([0.0] * len(P), pair, n_trees)
+    best = naive.pruning.quadratic_choice([0.0] * len(P), pair, n_trees)
     assert len(set(chosen)) == n_trees
     assert found == pytest.approx(best, abs=1e-9)
     assert choice.objective == pytest.approx(best, abs=1e-9)
@@ -178,7 +180,7 @@ def test_swaps_find_what_every_choice_would_on_larger_problems():
         single = rng.normal(size=16)
         chosen = _programming.minimise(single, pair, 5, _programming.Search("swaps", 20, 1.0, 0)).trees
         found = single[chosen].sum() + pair[np.ix_(chosen, chosen)].sum()
-        assert found == pytest.approx(naive.quadratic_choice(single, pair, 5))
+        assert found == pytest.approx(naive.pruning.quadratic_choice(single, pair, 5))
 
 
 def test_scip_proves_what_swaps_find():
@@ -190,7 +192,7 @@ def test_scip_proves_what_swaps_find():
         single = rng.normal(size=n)
         proven = _programming.minimise(single, pair, k, _programming.Search("scip", 0, 60.0, 0))
         assert proven.gap == 0.0
-        assert proven.objective == pytest.approx(naive.quadratic_choice(single, pair, k))
+        assert proven.objective == pytest.approx(naive.pruning.quadratic_choice(single, pair, k))
         found = single[proven.trees].sum() + pair[np.ix_(proven.trees, proven.trees)].sum()
         assert found == pytest.approx(proven.objective)
 

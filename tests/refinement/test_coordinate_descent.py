@@ -15,7 +15,8 @@ from sklearn.ensemble import (
 )
 
 import billhook as bh
-import naive
+import naive.forest
+import naive.refinement
 from billhook.kernels import _coordinate_descent, _sgd
 from billhook.refinement._losses import LOSSES
 
@@ -52,8 +53,14 @@ def test_one_pass_is_the_formula(data, model, loss):
     if loss in ("huber", "absolute"):
         error = np.abs(forest.decision_function(X) - y).repeat(weight)
         width = float(np.quantile(error, {"huber": 0.9, "absolute": 0.5}[loss], method="inverted_cdf"))
-    expected = naive.descend_once(
-        forest, naive.apply(forest, X[kept].astype(np.float32)).tolist(), y[kept], loss, 1.5, width, weight[kept]
+    expected = naive.refinement.descend_once(
+        forest,
+        naive.forest.apply(forest, X[kept].astype(np.float32)).tolist(),
+        y[kept],
+        loss,
+        1.5,
+        width,
+        weight[kept],
     )
     np.testing.assert_allclose(contributions(refined), expected[forest.feature < 0], rtol=1e-7, atol=1e-9)
 
@@ -103,7 +110,7 @@ def test_the_objective_never_rises(data, model, loss, options):
     before = None
     for epochs in (1, 2, 3, 5, 9, 16):
         report = bh.refinement_report(forest, X, y, loss=loss, epochs=epochs, **options, **ALL)
-        now = naive.objective(forest, report.forest, X, y, loss, **options)
+        now = naive.refinement.objective(forest, report.forest, X, y, loss, **options)
         assert before is None or now <= before + 1e-9 * abs(before)
         assert report.objective[-1] * len(y) == pytest.approx(now, rel=1e-6)
         assert (np.diff(report.objective) <= 1e-12 * np.abs(report.objective[:-1])).all()
