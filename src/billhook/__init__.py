@@ -14,16 +14,15 @@ from billhook.forest import Forest
 from billhook.interop import as_forest, to_estimator
 from billhook.packing import Packed, PackReport, load, pack, pack_report
 from billhook.pruning import (
-    PruningChoice,
     PruningGain,
     PruningMethod,
+    PruningReport,
     prune,
-    pruning_choice,
     pruning_gain,
     pruning_methods,
     pruning_order,
 )
-from billhook.refinement import RefinementReport, merge, refine, refinement_report
+from billhook.refinement import MergePasses, MergeReport, RefinementReport, merge, refine
 
 if TYPE_CHECKING:
     from billhook import analysis, datasets, study
@@ -45,15 +44,17 @@ __all__ = [
     "DoesNotFitError",
     "Forest",
     "Measurement",
+    "MergePasses",
+    "MergeReport",
     "MissingToolError",
     "ModelFileError",
     "PackReport",
     "Packed",
     "PrunedForestClassifier",
     "PrunedForestRegressor",
-    "PruningChoice",
     "PruningGain",
     "PruningMethod",
+    "PruningReport",
     "RefinedForestClassifier",
     "RefinedForestRegressor",
     "RefinementReport",
@@ -68,12 +69,10 @@ __all__ = [
     "pack",
     "pack_report",
     "prune",
-    "pruning_choice",
     "pruning_gain",
     "pruning_methods",
     "pruning_order",
     "refine",
-    "refinement_report",
     "study",
     "targets",
     "to_estimator",

@@ -70,7 +70,7 @@ def test_every_method_for_numbers_prunes_a_real_forest(method):
 def test_methods_for_classes_say_so(method):
     X, y = load_diabetes(return_X_y=True)
     rf = RandomForestRegressor(3, random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match=f"{method} judges class votes, and this forest predicts numbers"):
+    with pytest.raises(TypeError, match=f"{method} needs class votes, and this is a regression forest"):
         bh.prune(rf, X, y, method=method, n_trees=2)
 
 

@@ -109,8 +109,8 @@ def test_the_objective_never_rises(data, model, loss, options):
     forest = bh.as_forest(clone(model).fit(X, y))
     before = None
     for epochs in (1, 2, 3, 5, 9, 16):
-        report = bh.refinement_report(forest, X, y, loss=loss, epochs=epochs, **options, **ALL)
-        now = naive.refinement.objective(forest, report.forest, X, y, loss, **options)
+        refined, report = bh.refine(forest, X, y, loss=loss, epochs=epochs, **options, **ALL, return_report=True)
+        now = naive.refinement.objective(forest, refined, X, y, loss, **options)
         assert before is None or now <= before + 1e-9 * abs(before)
         assert report.objective[-1] * len(y) == pytest.approx(now, rel=1e-6)
         assert (np.diff(report.objective) <= 1e-12 * np.abs(report.objective[:-1])).all()
@@ -120,9 +120,11 @@ def test_the_objective_never_rises(data, model, loss, options):
 
 def test_the_objective_is_what_it_says():
     X, y = IRIS
-    report = bh.refinement_report(FOREST.fit(X, y), X, y, loss="cross_entropy", l2=2.0, epochs=3, **ALL)
-    P = report.forest.predict_proba(X)
-    expected = -np.log(P[np.arange(150), y]).mean() + 0.5 * 2.0 * (contributions(report.forest) ** 2).sum() / 150
+    refined, report = bh.refine(
+        FOREST.fit(X, y), X, y, loss="cross_entropy", l2=2.0, epochs=3, **ALL, return_report=True
+    )
+    P = refined.predict_proba(X)
+    expected = -np.log(P[np.arange(150), y]).mean() + 0.5 * 2.0 * (contributions(refined) ** 2).sum() / 150
     assert report.objective[-1] == pytest.approx(expected, rel=1e-9)
 
 
@@ -250,6 +252,6 @@ def test_many_classes_far_apart_do_not_overflow():
     """Scores of hundreds: the odds of a class are beyond what a float holds."""
     X, y = IRIS
     model = HistGradientBoostingClassifier(max_iter=4, learning_rate=300.0, random_state=0).fit(X, y)
-    report = bh.refinement_report(model, X, y, epochs=5, **ALL)
-    assert np.isfinite(report.forest.value).all()
+    refined, report = bh.refine(model, X, y, epochs=5, **ALL, return_report=True)
+    assert np.isfinite(refined.value).all()
     assert np.isfinite(report.objective).all()

@@ -5,7 +5,7 @@ from typing import Any
 
 from billhook.cli._model import add_model_and_table, add_out, compare, option, read
 from billhook.cli._progress import ProgressBar
-from billhook.pruning import pruning_choice
+from billhook.pruning import prune
 
 
 def add_to(commands: Any) -> None:
@@ -16,7 +16,7 @@ def add_to(commands: Any) -> None:
         help="keep the best trees of a forest",
         description="Keep the trees of a saved forest that a pruning method chooses on the rows of a table.",
     )
-    add_model_and_table(parser, "rows to judge the trees on")
+    add_model_and_table(parser, "rows to evaluate the trees on")
     parser.add_argument("--trees", required=True, type=int, metavar="K", help="how many trees to keep")
     parser.add_argument("--method", default="reduced_error", help="see `billhook methods` (default: %(default)s)")
     parser.add_argument(
@@ -27,22 +27,22 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Read, prune, write, and say what it cost."""
-    options = dict(option(text) for text in given.option)
-    forest, X, y = read(given)
+    options = dict(option(text) for text in arguments.option)
+    forest, X, y = read(arguments)
     start = time.perf_counter()
-    pruned = pruning_choice(
+    pruned = prune(
         forest,
         X,
         y,
-        method=given.method,
-        n_trees=given.trees,
-        random_state=given.seed,
+        method=arguments.method,
+        n_trees=arguments.trees,
+        random_state=arguments.seed,
         progress=ProgressBar(sys.stderr),
         **options,
-    ).forest
+    )
     seconds = time.perf_counter() - start
-    pruned.save(given.out)
-    compare(forest, pruned, [(given.table, X, y)])
-    print(f"Wrote {given.out} ({given.method}, {seconds:.1f} s).")
+    pruned.save(arguments.out)
+    compare(forest, pruned, [(arguments.table, X, y)])
+    print(f"Wrote {arguments.out} ({arguments.method}, {seconds:.1f} s).")

@@ -21,7 +21,7 @@ FLOOR = 1e-10
 FAR = 600.0
 
 Values = NDArray[np.float64]
-LeafIds = NDArray[np.uint16]
+Leaves = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
 Index = np.uint64
 Indices = NDArray[np.uint64]
@@ -140,7 +140,7 @@ def step_tree(
 
 @compiled
 def sweep_squares(
-    leaf: LeafIds,
+    leaf: Leaves,
     before: Index,
     now: Index,
     move: Values,
@@ -161,7 +161,7 @@ def sweep_squares(
 
 @compiled
 def sweep_odds(
-    leaf: LeafIds,
+    leaf: Leaves,
     before: Index,
     now: Index,
     move: Values,
@@ -183,7 +183,7 @@ def sweep_odds(
 
 @compiled
 def sweep_any(
-    leaf: LeafIds, before: Index, now: Index, move: Values, state: Values, target: Values, weight: Values,
+    leaf: Leaves, before: Index, now: Index, move: Values, state: Values, target: Values, weight: Values,
     skip: Flags, loss: int, width: float, sums: Values
 ) -> None:  # fmt: skip
     """Do the same for any loss, leaving out rows that a tree has nothing to do with."""
@@ -205,7 +205,7 @@ def sweep_any(
 
 @compiled
 def sweep_one(
-    leaf: LeafIds, before: Index, now: Index, move: Values, state: Values, target: Values, weight: Values,
+    leaf: Leaves, before: Index, now: Index, move: Values, state: Values, target: Values, weight: Values,
     skip: Flags, loss: int, width: float, sums: Values
 ) -> None:  # fmt: skip
     """Move the rows and add up, where rows and leaves have one number: slopes and curvatures, by leaf."""
@@ -219,7 +219,7 @@ def sweep_one(
 
 @compiled
 def descend_one(
-    leaf: LeafIds, first: Indices, state: Values, target: Values, weight: Values, skip: Flags, used: Flags,
+    leaf: Leaves, first: Indices, state: Values, target: Values, weight: Values, skip: Flags, used: Flags,
     table: Values, anchor: Values, curvature: Values, loss: int, width: float, l2: float, group: float,
     largest: float, damping: float, grid: Values
 ) -> None:  # fmt: skip
@@ -252,7 +252,7 @@ def descend_one(
 
 @compiled
 def sweep_many(
-    leaf: LeafIds, before: Index, now: Index, moved: Index, here: Index, move: Values, state: Values,
+    leaf: Leaves, before: Index, now: Index, moved: Index, here: Index, move: Values, state: Values,
     target: Indices, weight: Values, skip: Flags, loss: int, slope: Values, bend: Values
 ) -> None:  # fmt: skip
     """Do the same where rows have a number for each class; `moved` and `here` are the first columns of both trees."""
@@ -332,7 +332,7 @@ def sweep_many(
 
 @compiled
 def descend_many(
-    leaf: LeafIds, first: Indices, column: Indices, state: Values, target: Indices, weight: Values, skip: Flags,
+    leaf: Leaves, first: Indices, column: Indices, state: Values, target: Indices, weight: Values, skip: Flags,
     used: Flags, table: Values, anchor: Values, curvature: Values, loss: int, l2: float, group: float,
     largest: float, damping: float, grid: Values
 ) -> None:  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from billhook._checks import as_bytes, resolve_name
 from billhook.analysis import BOOSTING, SEARCH
-from billhook.pruning import choose, judge, pruning_methods
+from billhook.pruning import evaluate_trees, pruning_methods, select_trees
 from billhook.refinement import LOSSES, RefinementOptions
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _rehearse(name: str, options: dict[str, Any]) -> None:
 
     X, y = load_iris(return_X_y=True)
     forest = as_forest(RandomForestClassifier(5, max_leaf_nodes=4, random_state=0).fit(X, y))
-    choose(judge(forest, X, y, None), name, 2, 0, options)
+    select_trees(evaluate_trees(forest, X, y, None), name, 2, 0, options)
 
 
 # Kinds of values

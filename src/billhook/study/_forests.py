@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 from billhook.kernels import add_tree
 from billhook.packing import Packed
-from billhook.pruning import Chosen, choose, judge, pruning_methods
+from billhook.pruning import Selection, evaluate_trees, pruning_methods, select_trees
 from billhook.study._rows import Labels, Rows
 
 NESTED = {method.name for method in pruning_methods() if method.nested} | {"first"}
@@ -33,7 +33,7 @@ class Trees:
 
     def __init__(self, forest: Forest, rows: Rows) -> None:
         self.forest = forest
-        self.judged = judge(forest, rows.judged.X, rows.judged.y, None)
+        self.judged = evaluate_trees(forest, rows.judged.X, rows.judged.y, None)
         is_same = rows.judged is rows.train
         self.leaf_train = self.judged.leaf if is_same else np.ascontiguousarray(forest.apply(rows.train.X).T)
         self.leaf_test = np.ascontiguousarray(forest.apply(rows.test.X).T)
@@ -53,10 +53,10 @@ class Picked:
         self._order: NDArray[np.int64] | Exception | None = None
         self._added: list[int] | None = None
 
-    def chosen(self, n_trees: int) -> Chosen:
+    def chosen(self, n_trees: int) -> Selection:
         """Return the choice of so many trees."""
         if self.name not in NESTED:
-            return choose(self.trees.judged, self.name, n_trees, self.seed, self.options)
+            return select_trees(self.trees.judged, self.name, n_trees, self.seed, self.options)
         if self._order is None:
             try:
                 self._order = self._whole_order()
@@ -64,7 +64,7 @@ class Picked:
                 self._order = error
         if isinstance(self._order, Exception):
             raise self._order
-        return Chosen(self._order[:n_trees])
+        return Selection(self._order[:n_trees])
 
     def forest(self, n_trees: int) -> Forest:
         """Return the ensemble of so many trees."""
@@ -100,7 +100,7 @@ class Picked:
     def _whole_order(self) -> NDArray[np.int64]:
         if self.name == "first":
             return np.arange(self.most)
-        return choose(self.trees.judged, self.name, self.most, self.seed, self.options).trees
+        return select_trees(self.trees.judged, self.name, self.most, self.seed, self.options).trees
 
     def _begin(self) -> None:
         """Begin with no tree."""
