@@ -107,7 +107,7 @@ def test_any_made_up_forest_goes_down():
                 forest = random_forest(rng, (3, 0, 8), 3, n_classes, per_class and n_classes > 1, weights)
                 X = tricky_rows(rng, 60, 3)
                 y = rng.normal(size=60) if n_classes == 1 else rng.integers(n_classes, size=60) * 10
-                refined, report = bh.refine(forest, X, y, **ALL, return_report=True)
+                _, report = bh.refine(forest, X, y, **ALL, return_report=True)
                 assert report.objective[-1] < report.objective[0]
 
 
@@ -372,7 +372,7 @@ def test_rows_of_weight_zero_do_not_judge():
     weight = (np.arange(len(y)) < 900).astype(float)
     rf = RandomForestClassifier(12, max_leaf_nodes=16, random_state=0).fit(X, y, sample_weight=weight)
     for model in (rf, bh.as_forest(rf)):
-        refined, report = bh.refine(model, X, y, sample_weight=weight, random_state=0, return_report=True)
+        _, report = bh.refine(model, X, y, sample_weight=weight, random_state=0, return_report=True)
         assert report.validation[0] < 0.3  # of the rows that count; of all it would be about 0.5
 
 
@@ -400,7 +400,7 @@ def test_an_estimator_without_a_seed_is_judged_the_same_each_time():
 def test_one_row_right_by_chance_is_no_gain():
     rf = RandomForestClassifier(3, max_leaf_nodes=2, random_state=0).fit(X3, y3)
     wrong = np.flatnonzero(rf.predict(X3) != y3)[:1]
-    refined, report = bh.refine(rf, X3, y3, validation=(X3[wrong], y3[wrong]), l2=1.0, return_report=True)
+    _, report = bh.refine(rf, X3, y3, validation=(X3[wrong], y3[wrong]), l2=1.0, return_report=True)
     assert report.validation[0] == 1.0
     assert report.n_passes == 0
 

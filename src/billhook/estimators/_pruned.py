@@ -151,13 +151,13 @@ class PrunedForestRegressor(RegressorMixin, _PrunedForest):  # type: ignore[misc
 
     Examples
     --------
-    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.datasets import make_friedman1
     >>> import billhook as bh
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = bh.PrunedForestRegressor(n_trees=8, pruning_data="oob", random_state=0).fit(X[::2], y[::2])
+    >>> X, y = make_friedman1(400, random_state=0)
+    >>> model = bh.PrunedForestRegressor(n_trees=8, random_state=0).fit(X[::2], y[::2])
     >>> model.forest_.n_trees
     8
-    >>> model.score(X[1::2], y[1::2]) > 0.3
+    >>> model.score(X[1::2], y[1::2]) > 0.7
     True
     """
 
