@@ -104,7 +104,7 @@ def test_numbers_too():
         (
             {"pruning_data": "oob", "estimator": ExtraTreesClassifier(40)},
             ValueError,
-            "saw all; fit it with bootstrap=True",
+            "trained on all; fit it with bootstrap=True",
         ),
         ({"pruning_data": 1.0}, ValueError, "a share of the rows to hold out between 0 and 1"),
         ({"estimator": RandomForestRegressor(40)}, TypeError, "cannot take an estimator for regression"),

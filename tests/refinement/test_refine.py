@@ -313,7 +313,7 @@ def test_numbers_that_are_missing_or_negative_counts_are_refused():
 
 
 def test_oob_needs_trees_that_saw_only_some_rows():
-    with pytest.raises(ValueError, match="saw all; fit it with bootstrap=True"):
+    with pytest.raises(ValueError, match="trained on all; fit it with bootstrap=True"):
         bh.refine(ExtraTreesClassifier(3).fit(X3, y3), X3, y3, validation="oob")
 
 

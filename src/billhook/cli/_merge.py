@@ -22,14 +22,18 @@ def add_to(commands: Any) -> None:
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--leaves", type=int, metavar="N", help="how many leaves the forest may have in all")
     target.add_argument("--size", metavar="SIZE", help="or how large it may be as the paper counts, as 64KB")
-    parser.add_argument("--loss", help="cross_entropy, mse, squared_hinge; mse, huber, absolute; poisson")
+    parser.add_argument(
+        "--loss",
+        help="cross_entropy, mse or squared_hinge for classification; mse, huber or absolute for regression; poisson "
+        "for counts",
+    )
     parser.add_argument("--l2", type=float, help="L2 penalty on the leaf values, in rows (default: 1 or 5)")
     add_out(parser, "the merged forest")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read, merge, write, and say what it cost."""
+    """Merge leaves of a saved forest, write the result, and print what it cost."""
     size = None if arguments.size is None else as_bytes(arguments.size, "--size")
     forest, X, y = read(arguments)
     bar = ProgressBar(sys.stderr)

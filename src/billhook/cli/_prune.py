@@ -14,7 +14,7 @@ def add_to(commands: Any) -> None:
         "prune",
         allow_abbrev=False,
         help="keep the best trees of a forest",
-        description="Keep the trees of a saved forest that a pruning method chooses on the rows of a table.",
+        description="Keep the trees of a saved forest that a pruning method selects on the rows of a table.",
     )
     add_model_and_table(parser, "rows to evaluate the trees on")
     parser.add_argument("--trees", required=True, type=int, metavar="K", help="how many trees to keep")
@@ -22,13 +22,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="one of the method's own options"
     )
-    parser.add_argument("--seed", type=int, default=0, help="for methods that draw (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of methods that draw (default: %(default)s)")
     add_out(parser, "the pruned forest")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read, prune, write, and say what it cost."""
+    """Prune a saved forest, write the result, and print what it cost."""
     options = dict(option(text) for text in arguments.option)
     forest, X, y = read(arguments)
     start = time.perf_counter()

@@ -18,10 +18,14 @@ def add_to(commands: Any) -> None:
         allow_abbrev=False,
         help="learn the leaf values of a forest again, together",
         description="Learn the leaf values of a saved forest again so that their sum fits the labels of a table. "
-        "The size stays. Without a gain on the validation rows, the forest is written as it was.",
+        "The size stays. Without a gain on held-out rows, the forest is written as it was.",
     )
     add_model_and_table(parser, "rows to learn from")
-    parser.add_argument("--loss", help="cross_entropy, mse, squared_hinge; mse, huber, absolute; poisson; or auto")
+    parser.add_argument(
+        "--loss",
+        help="cross_entropy, mse or squared_hinge for classification; mse, huber or absolute for regression; poisson "
+        "for counts; or auto",
+    )
     parser.add_argument("--solver", default="bcd", help="bcd or sgd (default: %(default)s)")
     parser.add_argument("--epochs", type=int, help="most passes over the rows (default: 20 for bcd, 50 for sgd)")
     parser.add_argument(
@@ -30,23 +34,23 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--step-size", type=float, default=0.1, help="of sgd (default: %(default)s)")
     parser.add_argument("--batch-size", type=int, default=128, help="of sgd (default: %(default)s)")
     validation = parser.add_mutually_exclusive_group()
-    validation.add_argument("--validation", metavar="TABLE", help="other rows that decide whether refinement helps")
+    validation.add_argument("--validation", metavar="TABLE", help="validation rows, to see whether refinement helps")
     validation.add_argument(
         "--validation-fraction",
         type=float,
         default=0.15,
         metavar="SHARE",
-        help="else this share of the rows decides; 0 refines without asking (default: %(default)s)",
+        help="else the share of the rows to hold out; 0 refines in any case (default: %(default)s)",
     )
-    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="another of refine's")
-    parser.add_argument("--seed", type=int, default=0, help="for the rows held out (default: %(default)s)")
-    parser.add_argument("--threads", type=int, metavar="N", help="that look up leaves (default: 1)")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="other options of refine")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the held-out rows (default: %(default)s)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that look up leaves (default: 1)")
     add_out(parser, "the refined forest")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read, refine, write, and say what it brought."""
+    """Refine a saved forest, write the result, and print what it gained."""
     options = dict(option(text) for text in arguments.option)
     for name in set(options) & OWN:
         raise ValueError(f"use --{name.replace('_', '-')} for {name}, not --option")
