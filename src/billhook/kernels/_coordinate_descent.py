@@ -20,8 +20,8 @@ FLOOR = 1e-10
 # The most that is multiplied by at once is exp of this: rounded values may jump that far.
 FAR = 600.0
 
-Values = NDArray[np.float64]
-Leaves = NDArray[np.uint16]
+Floats = NDArray[np.float64]
+Ids = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
 Index = np.uint64
 Indices = NDArray[np.uint64]
@@ -50,7 +50,7 @@ def slope_and_curvature(loss: int, state: float, target: float, width: float) ->
 
 
 @compiled
-def shrink_block(target: Values, curvature: Values, strength: float) -> None:
+def shrink_block(target: Floats, curvature: Floats, strength: float) -> None:
     """Replace the leaf values t by those s that minimise sum curvature (s - t)^2 / 2 + strength |s|, with Newton."""
     squared_norm = 0.0
     for i in range(target.size):
@@ -77,8 +77,8 @@ def shrink_block(target: Values, curvature: Values, strength: float) -> None:
 
 @compiled
 def take_steps(
-    table: Values, anchor: Values, slope: Values, curvature: Values, used: Flags, l2: float, group: float,
-    largest: float, damping: float, grid: Values, step: Values
+    table: Floats, anchor: Floats, slope: Floats, curvature: Floats, used: Flags, l2: float, group: float,
+    largest: float, damping: float, grid: Floats, step: Floats
 ) -> None:  # fmt: skip
     """Move the values of one tree's leaves, and write by how much; leaves without rows stay.
 
@@ -118,8 +118,8 @@ def take_steps(
 
 @compiled
 def step_tree(
-    table: Values, anchor: Values, slope: Values, bend: Values, used: Flags, loss: int, n_classes: int, l2: float,
-    group: float, largest: float, damping: float, grid: Values, step: Values, move: Values
+    table: Floats, anchor: Floats, slope: Floats, bend: Floats, used: Flags, loss: int, n_classes: int, l2: float,
+    group: float, largest: float, damping: float, grid: Floats, step: Floats, move: Floats
 ) -> None:  # fmt: skip
     """Move the leaves of one tree by what a sweep added up over all rows; write what the rows' state is moved by.
 
@@ -140,14 +140,14 @@ def step_tree(
 
 @compiled
 def sweep_squares(
-    leaf: Leaves,
+    leaf: Ids,
     before: Index,
     now: Index,
-    move: Values,
-    state: Values,
-    target: Values,
-    weight: Values,
-    sums: Values,
+    move: Floats,
+    state: Floats,
+    target: Floats,
+    weight: Floats,
+    sums: Floats,
 ) -> None:
     """Move the rows by the steps of one tree's leaves; add up slopes and curvatures by the leaves of another."""
     for row in range(leaf.shape[1]):
@@ -161,14 +161,14 @@ def sweep_squares(
 
 @compiled
 def sweep_odds(
-    leaf: Leaves,
+    leaf: Ids,
     before: Index,
     now: Index,
-    move: Values,
-    state: Values,
-    target: Values,
-    weight: Values,
-    sums: Values,
+    move: Floats,
+    state: Floats,
+    target: Floats,
+    weight: Floats,
+    sums: Floats,
 ) -> None:
     """Do the same for the logistic loss."""
     for row in range(leaf.shape[1]):
@@ -183,8 +183,8 @@ def sweep_odds(
 
 @compiled
 def sweep_any(
-    leaf: Leaves, before: Index, now: Index, move: Values, state: Values, target: Values, weight: Values,
-    skip: Flags, loss: int, width: float, sums: Values
+    leaf: Ids, before: Index, now: Index, move: Floats, state: Floats, target: Floats, weight: Floats,
+    skip: Flags, loss: int, width: float, sums: Floats
 ) -> None:  # fmt: skip
     """Do the same for any loss, leaving out rows that a tree has nothing to do with."""
     multiplies = loss in (LOGISTIC, POISSON)
@@ -205,8 +205,8 @@ def sweep_any(
 
 @compiled
 def sweep_one(
-    leaf: Leaves, before: Index, now: Index, move: Values, state: Values, target: Values, weight: Values,
-    skip: Flags, loss: int, width: float, sums: Values
+    leaf: Ids, before: Index, now: Index, move: Floats, state: Floats, target: Floats, weight: Floats,
+    skip: Flags, loss: int, width: float, sums: Floats
 ) -> None:  # fmt: skip
     """Move the rows and add up, where rows and leaves have one number: slopes and curvatures, by leaf."""
     if loss == SQUARED and skip.size == 0:
@@ -219,9 +219,9 @@ def sweep_one(
 
 @compiled
 def descend_one(
-    leaf: Leaves, first: Indices, state: Values, target: Values, weight: Values, skip: Flags, used: Flags,
-    table: Values, anchor: Values, curvature: Values, loss: int, width: float, l2: float, group: float,
-    largest: float, damping: float, grid: Values
+    leaf: Ids, first: Indices, state: Floats, target: Floats, weight: Floats, skip: Flags, used: Flags,
+    table: Floats, anchor: Floats, curvature: Floats, loss: int, width: float, l2: float, group: float,
+    largest: float, damping: float, grid: Floats
 ) -> None:  # fmt: skip
     """Make one pass over the trees where rows and leaves have one number; change `table`, `state`, `curvature`.
 
@@ -252,8 +252,8 @@ def descend_one(
 
 @compiled
 def sweep_many(
-    leaf: Leaves, before: Index, now: Index, moved: Index, here: Index, move: Values, state: Values,
-    target: Indices, weight: Values, skip: Flags, loss: int, slope: Values, bend: Values
+    leaf: Ids, before: Index, now: Index, moved: Index, here: Index, move: Floats, state: Floats,
+    target: Indices, weight: Floats, skip: Flags, loss: int, slope: Floats, bend: Floats
 ) -> None:  # fmt: skip
     """Do the same where rows have a number for each class; `moved` and `here` are the first columns of both trees."""
     n_rows = leaf.shape[1]
@@ -332,9 +332,9 @@ def sweep_many(
 
 @compiled
 def descend_many(
-    leaf: Leaves, first: Indices, column: Indices, state: Values, target: Indices, weight: Values, skip: Flags,
-    used: Flags, table: Values, anchor: Values, curvature: Values, loss: int, l2: float, group: float,
-    largest: float, damping: float, grid: Values
+    leaf: Ids, first: Indices, column: Indices, state: Floats, target: Indices, weight: Floats, skip: Flags,
+    used: Flags, table: Floats, anchor: Floats, curvature: Floats, loss: int, l2: float, group: float,
+    largest: float, damping: float, grid: Floats
 ) -> None:  # fmt: skip
     """Make one pass over the trees where rows have a number for each class, and leaves one for each or for one."""
     n_trees, n_rows = leaf.shape

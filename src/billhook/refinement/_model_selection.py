@@ -16,7 +16,7 @@ from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem
 from billhook.refinement._report import RefinementReport, ValidatedOn
 
-# Takes the numbers of some rows to a forest grown on only those.
+# Grows a forest on the rows with these numbers.
 Refit = Callable[[NDArray[np.int64]], Forest]
 # Validated on rows that the splits were chosen by, a gain counts only if it lowers the error to this share or less.
 CLEAR_GAIN = 0.92
