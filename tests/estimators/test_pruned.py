@@ -126,5 +126,5 @@ def test_column_names_are_kept_and_checked():
     model = bh.PrunedForestClassifier(RandomForestClassifier(8), n_trees=3, random_state=0).fit(frame, labels)
     assert model.forest_.feature_names == tuple(frame.columns)
     frozen = FrozenEstimator(RandomForestClassifier(8, random_state=0).fit(frame, labels))
-    with pytest.raises(ValueError, match="not in the order, that the frozen estimator knows"):
+    with pytest.raises(ValueError, match="or their order, are not those that the frozen estimator was trained on"):
         bh.PrunedForestClassifier(frozen, n_trees=3).fit(frame[frame.columns[::-1]], labels)
