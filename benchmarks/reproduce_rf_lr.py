@@ -72,7 +72,15 @@ class Fold:
     def chosen_refinement(self, forest, trial):
         """Refine as does best for the trial forest on the validation rows."""
         reports = [
-            bh.refinement_report(trial, *self.grown, loss=loss, l2=l2, validation=self.held_out, random_state=0)
+            bh.refine(
+                trial,
+                *self.grown,
+                loss=loss,
+                l2=l2,
+                validation=self.held_out,
+                random_state=0,
+                return_report=True,
+            )[1]
             for loss, l2 in WAYS
         ]
         best = min(reports, key=lambda report: min(report.validation))

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-import naive
+import naive.packing
 from billhook.packing import _codebook as codebook
 from billhook.packing._codebook import k_means, nearest
 from billhook.packing._leaf_values import Units
@@ -63,12 +63,14 @@ def test_rounds_are_those_of_the_slow_twin(loss, unit, seed, monkeypatch):
     seen = sharing.descent.used
     for _ in range(2):
         sharing.choose()
-        table, chosen = naive.choose_entries(forest, leaves, y, table, anchor, entries, chosen, loss, 1.0, 3, weight)
+        table, chosen = naive.packing.choose_entries(
+            forest, leaves, y, table, anchor, entries, chosen, loss, 1.0, 3, weight
+        )
         np.testing.assert_array_equal(sharing.chosen[seen], np.array(chosen)[seen])
         np.testing.assert_allclose(sharing.descent.table[seen], table[seen], rtol=1e-9, atol=1e-12)
         chosen = sharing.chosen.tolist()  # of leaves without rows too
         sharing.move(allowed)
-        entries = naive.move_entries(forest, leaves, y, anchor, chosen, entries, loss, 1.0, weight, **limits)
+        entries = naive.packing.move_entries(forest, leaves, y, anchor, chosen, entries, loss, 1.0, weight, **limits)
         own = np.unique(sharing.chosen[seen])
         np.testing.assert_allclose(sharing.entries[own], entries[own], rtol=1e-7, atol=1e-9)
         table, entries = entries[chosen], sharing.entries.copy()
@@ -145,7 +147,7 @@ def test_there_are_no_more_vectors_than_asked_for(digits, scales, with_rows, n_e
     assert bh.load(tmp_path / "model.bhk") == packed
     assert bh.pack(digits, codebook=n_entries, leaf_bits=4, scales=scales, **rows) == packed
     codes = codes_of(X10[900:920].astype(np.float32), packed.used, packed.quantizers, missing_values=True)
-    np.testing.assert_array_equal(packed.scores(X10[900:920]), naive.packed_scores(packed, codes))
+    np.testing.assert_array_equal(packed.scores(X10[900:920]), naive.packing.packed_scores(packed, codes))
 
 
 @pytest.mark.parametrize("loss", SOME_LOSSES)
@@ -157,7 +159,10 @@ def test_rows_make_a_better_codebook_than_k_means(loss, bits):
     plain = bh.pack(forest, **options)
     learned = bh.pack(forest, X=X10[:900], y=y10[:900], loss=loss, **options)
     before, after = (
-        sum(naive.loss_of_row(loss, s, label) for s, label in zip(p.decision_function(X10[:900]), y10, strict=False))
+        sum(
+            naive.packing.loss_of_row(loss, s, label)
+            for s, label in zip(p.decision_function(X10[:900]), y10, strict=False)
+        )
         for p in (plain, learned)
     )
     assert after < before

@@ -76,7 +76,7 @@ def refine_on_cluster(
         before = np.inf
         for now in islice(descent, n_passes + 1):
             if not np.isfinite(now.objective):
-                raise ValueError(f"the loss grows without end with l2 {strength:g}; raise it, or scale y")
+                raise ValueError(f"the loss diverges with l2 {strength:g}; raise it, or scale y")
             last = now
             if before - now.objective <= tol * abs(before) < np.inf:
                 break
@@ -109,7 +109,7 @@ def merge_on_cluster(
     plan = MergePlan.of(forest, max_leaves=max_leaves, size=size, accounting=accounting, loss=loss, l2=l2)
     plan.check(forest)
     with closing(DistributedRows(client, parts, forest, plan.loss)) as rows:
-        return merge_leaves(forest, rows, plan, progress)
+        return merge_leaves(forest, rows, plan, progress)[0]
 
 
 def _settings(forest: Forest, loss: str | None, l2: float | None, n_passes: int, tol: float) -> tuple[Loss, float]:

@@ -16,7 +16,7 @@ from billhook.cluster._client import ATTEMPTS, ClusterError, address_of, reach, 
 from billhook.cluster._map import map_on_cluster
 from billhook.cluster._partitions import Partition, Partitions
 from billhook.forest import Forest
-from billhook.refinement import DistributedDescent, Layout, Loss, Part, Problem, Task
+from billhook.refinement import DescentPartition, DistributedDescent, LeafLayout, Loss, PartitionTask, Problem
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Answer = tuple[NDArray[Any], ...]
 
 
-class HeldPart(Part):
+class HeldPart(DescentPartition):
     """A part on a worker, and how many tasks it has done: one that missed a task, or did one twice, is not used."""
 
     n_done = 0
@@ -40,7 +40,7 @@ class PartStart(NamedTuple):
 
     forest: Forest
     loss: Loss
-    layout: Layout | None
+    layout: LeafLayout | None
     table: Vector | None
     n_done: int
 
@@ -69,7 +69,7 @@ class DistributedRows:
     def __init__(self, client: "Client", parts: Partitions, forest: Forest, loss: Loss) -> None:
         self.client, self.parts, self.forest, self.loss = client, parts, forest, loss
         self.n_tasks = 0
-        self._layout: Layout | None = None
+        self._layout: LeafLayout | None = None
         self._table: Vector | None = None
         self._places: dict[int, PartLocation] = {}
         self._name, self._number = f"part-{uuid4().hex}", count()
@@ -80,12 +80,12 @@ class DistributedRows:
         """Let the workers forget the parts."""
         self._places.clear()
 
-    def begin(self, layout: Layout, table: Vector) -> None:
+    def begin(self, layout: LeafLayout, table: Vector) -> None:
         """Give all rows the scores of this table, which the caller goes on to change."""
         self._layout, self._table = layout, table
-        self.total(Task("restart", (layout, table)), Task("rest"))
+        self.total(PartitionTask("restart", (layout, table)), PartitionTask("rest"))
 
-    def total(self, task: Task, anew: Task | None = None) -> Answer:
+    def total(self, task: PartitionTask, anew: PartitionTask | None = None) -> Answer:
         """Return the sums of the answers of all parts; `anew` is for a part that was lost and made again."""
         self.n_tasks += 1
         answers: list[Answer] = []
@@ -109,9 +109,9 @@ class DistributedRows:
     def follow(self, problem: Problem, number: NDArray[np.int64], stays: NDArray[np.bool_], to: Forest) -> None:
         """Give the rows the numbers that their leaves have in the forest `to`, and keep only the trees that stay."""
         self.forest, self._layout, self._table = to, None, None
-        self.total(Task("follow", (problem.first, number, stays)), Task("rest"))
+        self.total(PartitionTask("follow", (problem.first, number, stays)), PartitionTask("rest"))
 
-    def _ask(self, wanted: set[int], task: Task) -> tuple[list[Answer], set[int]]:
+    def _ask(self, wanted: set[int], task: PartitionTask) -> tuple[list[Answer], set[int]]:
         """Return the answers of these parts, added up by worker, and which parts are lost."""
         names: dict[str, dict[str, int]] = defaultdict(dict)
         lost = set()
@@ -187,7 +187,7 @@ def _hold(rows: Partition, start: PartStart, name: str) -> HeldPart:
 
 
 async def _answer(
-    asked: dict[str, list[str]], task: Task, number: int, dask_worker: Any
+    asked: dict[str, list[str]], task: PartitionTask, number: int, dask_worker: Any
 ) -> tuple[Answer | None, list[str]]:
     """Return the sums of the answers of this worker's parts, and the names of those it does not have."""
     here = {name: HELD.get((dask_worker.address, name)) for name in asked[dask_worker.address]}
@@ -200,7 +200,7 @@ async def _answer(
     return (reduce(_add, answers) if answers else None), missing
 
 
-def _do(parts: list[HeldPart], task: Task) -> Answer:
+def _do(parts: list[HeldPart], task: PartitionTask) -> Answer:
     answers = []
     for part in parts:
         answers.append(part.do(task))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 from billhook.kernels import add_tree
 from billhook.packing import Packed
-from billhook.pruning import Chosen, choose, judge, pruning_methods
+from billhook.pruning import Selection, evaluate_trees, pruning_methods, select_trees
 from billhook.study._published_size import published_size
 from billhook.study._rows import ClassNumbers, FoldRows
 from billhook.study._shared import Shared
@@ -35,7 +35,7 @@ class BaseEnsemble:
 
     def __init__(self, forest: Forest, rows: FoldRows) -> None:
         self.forest = forest
-        self.judged = judge(forest, rows.judged.X, rows.judged.y, None)
+        self.judged = evaluate_trees(forest, rows.judged.X, rows.judged.y, None)
         is_same = rows.judged is rows.train
         self.leaf_train = self.judged.leaf if is_same else np.ascontiguousarray(forest.apply(rows.train.X).T)
         self.leaf_test = np.ascontiguousarray(forest.apply(rows.test.X).T)
@@ -63,11 +63,11 @@ class TreePicker:
         self._order = Shared(self._whole_order, while_ordering)
         self._added: list[int] | None = None
 
-    def chosen(self, n_trees: int) -> Chosen:
+    def chosen(self, n_trees: int) -> Selection:
         """Return the choice of so many trees."""
         if self.name not in NESTED:
-            return choose(self.trees.judged, self.name, n_trees, self.seed, self.options)
-        return Chosen(self._order.get()[:n_trees])
+            return select_trees(self.trees.judged, self.name, n_trees, self.seed, self.options)
+        return Selection(self._order.get()[:n_trees])
 
     def forest(self, n_trees: int) -> Forest:
         """Return the ensemble of so many trees."""
@@ -103,7 +103,7 @@ class TreePicker:
     def _whole_order(self) -> NDArray[np.int64]:
         if self.name == "first":
             return np.arange(self.most)
-        return choose(self.trees.judged, self.name, self.most, self.seed, self.options).trees
+        return select_trees(self.trees.judged, self.name, self.most, self.seed, self.options).trees
 
     def _begin(self) -> None:
         """Begin with no tree."""
