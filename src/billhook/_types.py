@@ -9,5 +9,6 @@ Vector = NDArray[np.float64]
 Task = Literal["classification", "regression"]
 Float32Array = NDArray[np.float32]
 Int64Array = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Scalar = TypeVar("Scalar", bound=np.generic)
