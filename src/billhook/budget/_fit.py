@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -88,14 +88,17 @@ def fit(
     title: str = "",
     notes: tuple[str, ...] = (),
     progress: Callable[[Search], None] | None = None,
+    clock: Clock | None = None,
 ) -> FitResult:
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
-    `final` makes the last model of the best trial, by default from all rows. With `keeps_best`, an interruption ends
-    the search and what is best so far is returned.
+    The time is that of `clock` if it runs already, else `time_limit` seconds from now. `final` makes the last model of
+    the best trial, by default from all rows. With `keeps_best`, an interruption ends the search and what is best so
+    far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
         raise ValueError(f"y holds {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
+    clock = clock or Clock(time_limit)
     runner = TrialRunner(rows, score_of(scoring, rows), seed, user_ensemble)
     smallest = _smallest(runner)
     if smallest > budget:
@@ -108,7 +111,7 @@ def fit(
         runner,
         budgets,
         executor or ThreadExecutor(n_jobs),
-        Clock(None if n_trials is not None else time_limit),
+        clock if n_trials is None else replace(clock, limit=None),
         n_trials=n_trials,
         keeps_best=keeps_best,
         progress=progress,

@@ -15,7 +15,7 @@ from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
-from billhook.budget._search import Search
+from billhook.budget._search import Clock, Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
@@ -87,7 +87,7 @@ def fit_table(
     model : Forest or path of a model file, optional
         A forest to compress instead of growing one. Give rows that it has not seen.
     time_limit : float
-        Seconds. More time, better models.
+        Seconds, from reading the table to the report. More time, better models.
     n_trials : int, optional
         How many configurations to evaluate, instead of a time limit: the same table and seed give the same model.
     random_state : int
@@ -116,12 +116,13 @@ def fit_table(
     >>> result.packed.nbytes <= 300
     True
     """
+    clock = Clock(checked_time_limit(time_limit, n_trials))
     limit = limit_for(budget, target, reserve)
     if out is not None:
         check_output(out, force=force)
     options = {
         "scoring": scoring,
-        "time_limit": checked_time_limit(time_limit, n_trials),
+        "clock": clock,
         "n_trials": None if n_trials is None else at_least_one(n_trials, "n_trials"),
         "seed": checked_seed(random_state),
         "target": None if target is None else target_named(target),

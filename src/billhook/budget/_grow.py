@@ -100,7 +100,7 @@ def _boosted(
 
 
 def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
-    """Return what XGBoost is told."""
+    """Return the parameters for XGBoost."""
     return boosting_parameters(
         None if rows.classes is None else rows.classes.size,
         max_leaves=growth.leaves,

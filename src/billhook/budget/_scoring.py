@@ -47,7 +47,7 @@ class AsEstimator:
 
 
 def score_of(scoring: Any, rows: TrainingRows) -> Score:
-    """Return the score of this name, or of a scorer of scikit-learn; by default accuracy, or R2 for numbers."""
+    """Return the score of this name, or of a scorer of scikit-learn; by default accuracy, or R2 for regression."""
     if scoring is None:
         return _accuracy if rows.classes is not None else _r2
     if scoring == "accuracy" and rows.classes is not None:

@@ -237,7 +237,8 @@ class Search:
         times = self.whole.rows.n_rows / (self.comparing if slow else self.trying).rows.n_rows
         # A trial that is not quick takes about twice as long where leaves are merged or shared.
         factor = 2.0 if best.trial.compression.l2 is not None else 1.0
-        left = 1.2 * times * (max(slow) if slow else factor * max(quick))
+        seconds = max(slow) if slow else factor * max(quick)
+        left = 1.2 * times * seconds + seconds  # the last model, and the stages of one more for the report
         return self.clock.is_past(share) or self.clock.seconds + left > self.clock.limit
 
     def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:

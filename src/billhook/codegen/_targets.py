@@ -10,7 +10,7 @@ ProcessorFamily = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "
 
 @dataclass(frozen=True)
 class Target:
-    """A board or processor: its flash and memory in bytes, and its clock.
+    """A microcontroller board or processor: its flash and memory in bytes, and its clock.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What XGBoost is told, wherever trees are boosted: here, in a search, or on a cluster."""
+"""The parameters for XGBoost, wherever trees are boosted: here, in a search, or on a cluster."""
 
 from typing import Any
 

@@ -163,7 +163,7 @@ class CodebookDescent:
         self._as_probabilities()
 
     def objective(self) -> float:
-        """Return the weighted loss per row, and the pull to what values were."""
+        """Return the weighted loss per row, and the L2 penalty on the distance from the original values."""
         return self.descent.objective()
 
     def choose(self) -> None:
