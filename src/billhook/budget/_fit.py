@@ -92,9 +92,9 @@ def fit(
 ) -> FitResult:
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
-    The time is that of `clock` if it runs already, else `time_limit` seconds from now. `final` makes the last model of
-    the best trial, by default from all rows. With `keeps_best`, an interruption ends the search and what is best so
-    far is returned.
+    The time is that of `clock` if it runs already, else `time_limit` seconds from now. `final` makes the last model
+    of the best trial, by default from all rows. With `keeps_best`, an interruption ends the search and what is best
+    so far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
         raise ValueError(f"y holds {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
