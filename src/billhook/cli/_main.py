@@ -18,12 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from billhook.cli._commands import parser_of_all
 
     parser = parser_of_all()
-    given = parser.parse_args(arguments)
-    if not hasattr(given, "run"):
+    parsed = parser.parse_args(arguments)
+    if not hasattr(parsed, "run"):
         parser.print_help()
         return 0
     try:
-        given.run(given)
+        parsed.run(parsed)
     except (Exception, KeyboardInterrupt) as error:
         return _say(error)
     return 0
