@@ -142,6 +142,11 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--backend dask and --scheduler, the address of a Dask cluster, go together")
     if not arguments.demo and not Path(arguments.table).exists():
         raise FileNotFoundError(errno.ENOENT, "there is no such file", arguments.table)
+    if not arguments.demo and arguments.scheduler is None and Path(arguments.table).is_dir():
+        raise ValueError(
+            f"{arguments.table} is a folder, and the files of a folder are read by a Dask cluster: "
+            "name one with --backend dask --scheduler ADDRESS, or give a single file"
+        )
 
 
 def _demo_table() -> Table:

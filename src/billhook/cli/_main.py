@@ -42,5 +42,12 @@ def _say(error: BaseException) -> int:
         return _interrupt.STATUS
     if not isinstance(error, OSError | ValueError | TypeError | ImportError | RuntimeError | SubprocessError):
         raise error
-    print(f"billhook: {as_options(str(error))}", file=sys.stderr)
+    print(f"billhook: {as_options(_text(error))}", file=sys.stderr)
     return 3 if isinstance(error, MissingToolError) else 2
+
+
+def _text(error: BaseException) -> str:
+    """Return what an error says; of the system's errors, the file and the reason, without their number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -73,6 +73,12 @@ def _quality(before: Forest, after: Forest, X: NDArray[np.float32], y: NDArray[A
     return "accuracy", f"{shares[0]:.2%}", f"{shares[1]:.2%}"
 
 
+def check_seed(seed: int) -> None:
+    """Refuse a seed below 0."""
+    if seed < 0:
+        raise ValueError(f"--seed must be at least 0, not {seed}")
+
+
 def option(text: str) -> tuple[str, Any]:
     """Return the name and the value of NAME=VALUE."""
     name, equals, value = text.partition("=")

@@ -4,7 +4,7 @@ from typing import Any
 
 from billhook.cli import _interrupt
 from billhook.cli._help import HelpFormatter, examples
-from billhook.cli._model import add_model_and_table, add_out, compare, option, read
+from billhook.cli._model import add_model_and_table, add_out, check_seed, compare, option, read
 from billhook.cli._progress import ProgressDisplay
 from billhook.pruning import pruning_choice
 
@@ -36,6 +36,7 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Prune a saved forest, write the result, and print what it cost."""
     options = dict(option(text) for text in arguments.option)
+    check_seed(arguments.seed)
     forest, X, y = read(arguments)
     start = time.perf_counter()
     with ProgressDisplay("pruning") as progress:

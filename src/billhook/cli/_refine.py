@@ -4,7 +4,7 @@ from typing import Any
 
 from billhook.cli import _interrupt
 from billhook.cli._help import HelpFormatter, examples
-from billhook.cli._model import add_model_and_table, add_out, compare, option, read, read_rows
+from billhook.cli._model import add_model_and_table, add_out, check_seed, compare, option, read, read_rows
 from billhook.cli._progress import ProgressDisplay
 from billhook.forest import Forest
 from billhook.refinement import RefinementReport, refinement_report
@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"use --{name.replace('_', '-')} for {name}, not --option")
     if arguments.threads is not None and arguments.threads < 1:
         raise ValueError(f"--threads must be at least 1, not {arguments.threads}")
+    check_seed(arguments.seed)
     forest, X, y = read(arguments)
     tables = [(arguments.table, X, y)]
     if arguments.validation is not None:
