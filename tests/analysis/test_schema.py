@@ -2,12 +2,12 @@ import sqlite3
 from dataclasses import fields
 
 from billhook.analysis import RUN_COLUMNS, SIZES, STATUSES
-from billhook.study._store import TABLES, Run
+from billhook.study._store import TABLES, RunRecord
 from made_up_studies import study
 
 
 def test_a_study_writes_the_columns_that_are_analysed():
-    assert {field.name for field in fields(Run)} == set(RUN_COLUMNS)
+    assert {field.name for field in fields(RunRecord)} == set(RUN_COLUMNS)
     with sqlite3.connect(":memory:") as connection:
         connection.executescript(TABLES)
         columns = connection.execute("SELECT name FROM pragma_table_info('runs')").fetchall()

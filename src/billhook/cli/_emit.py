@@ -9,6 +9,7 @@ from billhook.cli._model import read_rows
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.codegen import (
+    LayoutName,
     Measurement,
     MissingToolError,
     Target,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LAYOUTS = ("compact", "fast")
+LAYOUTS: tuple[LayoutName, ...] = ("compact", "fast")
 # Compilers take minutes over more comparisons than these.
 MOST_SPLITS = 20_000
 
@@ -145,7 +146,7 @@ def packed_as_asked(model: Any, arguments: argparse.Namespace, rows: dict[str, A
 
 
 def _costs(
-    packed: Packed, target: Target, inputs: str, X: "NDArray[np.float32] | None", bar: ProgressDisplay
+    packed: Packed, target: Target, inputs: Any, X: "NDArray[np.float32] | None", bar: ProgressDisplay
 ) -> dict[str, Measurement]:
     """Return what the model takes in either layout, as far as compilers and emulators are there to say it."""
     costs: dict[str, Measurement] = {}
@@ -169,7 +170,7 @@ def _costs(
     return costs
 
 
-def _choose(arguments: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[str, str]:
+def _choose(arguments: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[LayoutName, str]:
     """Return the layout, and why it is not the one that was asked for, if so."""
     if arguments.layout is not None or arguments.optimize != "speed":
         return arguments.layout or "compact", ""

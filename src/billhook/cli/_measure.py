@@ -10,7 +10,7 @@ from billhook.cli._messages import as_options
 from billhook.cli._model import categorical_of
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
-from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, measure, targets
+from billhook.codegen import DoesNotFitError, LayoutName, Measurement, MissingToolError, measure, targets
 from billhook.packing import load
 from billhook.tables import features_of, read_features
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = [target.name for target in targets()] if arguments.target == "all" else [arguments.target]
     print(f"{arguments.model}: {packed!r}", file=sys.stderr)
     measured: list[Measurement] = []
-    layouts = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
+    layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
     tasks = [(name, layout) for name in names for layout in layouts]
     without_tools: set[str] = set()
     with ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     forest, X, y = read(arguments)
     start = time.perf_counter()
     with ProgressDisplay("merging leaves", unit="leaves") as bar:
-        small = merge(
+        small, report = merge(
             forest,
             X,
             y,
@@ -50,9 +50,10 @@ def run(arguments: argparse.Namespace) -> None:
             loss=arguments.loss,
             l2=arguments.l2,
             progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+            return_report=True,
         )
     seconds = time.perf_counter() - start
     compare(forest, small, [(arguments.table, X, y)])
     _interrupt.finish()
     small.save(arguments.out)
-    print(f"Wrote {arguments.out} ({seconds:.1f} s).")
+    print(f"Wrote {arguments.out} ({report.loss}, {report.n_rounds} rounds, l2 {report.l2:g}, {seconds:.1f} s).")

@@ -6,7 +6,7 @@ from billhook.cli import _interrupt
 from billhook.cli._help import HelpFormatter, examples
 from billhook.cli._model import add_model_and_table, add_out, check_seed, compare, option, read
 from billhook.cli._progress import ProgressDisplay
-from billhook.pruning import pruning_choice
+from billhook.pruning import prune
 
 
 def add_to(commands: Any) -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     forest, X, y = read(arguments)
     start = time.perf_counter()
     with ProgressDisplay("pruning") as progress:
-        pruned = pruning_choice(
+        pruned = prune(
             forest,
             X,
             y,
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
             random_state=arguments.seed,
             progress=progress,
             **options,
-        ).forest
+        )
     seconds = time.perf_counter() - start
     compare(forest, pruned, [(arguments.table, X, y)])
     _interrupt.finish()

@@ -7,7 +7,7 @@ from billhook.cli._help import HelpFormatter, examples
 from billhook.cli._model import add_model_and_table, add_out, check_seed, compare, option, read, read_rows
 from billhook.cli._progress import ProgressDisplay
 from billhook.forest import Forest
-from billhook.refinement import RefinementReport, refinement_report
+from billhook.refinement import RefinementOptions, RefinementReport, refine
 
 # Options that have an argument of their own.
 OWN = {"loss", "solver", "epochs", "l2", "step_size", "batch_size", "validation", "validation_fraction"}
@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     options = dict(option(text) for text in arguments.option)
     for name in set(options) & OWN:
         raise ValueError(f"use --{name.replace('_', '-')} for {name}, not --option")
+    RefinementOptions.check_names(options, ["refit"])
     if arguments.threads is not None and arguments.threads < 1:
         raise ValueError(f"--threads must be at least 1, not {arguments.threads}")
     check_seed(arguments.seed)
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
         tables.append((arguments.validation, *read_rows(arguments.validation, arguments.label, forest)))
     start = time.perf_counter()
     with ProgressDisplay("refining", unit="passes") as bar:
-        report = refinement_report(
+        refined, report = refine(
             forest,
             X,
             y,
@@ -85,20 +86,21 @@ def run(arguments: argparse.Namespace) -> None:
             random_state=arguments.seed,
             n_jobs=arguments.threads,
             progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+            return_report=True,
             **options,
         )
     seconds = time.perf_counter() - start
-    compare(forest, report.forest, tables, _held_out(forest, report))
+    compare(forest, refined, tables, _held_out(forest, report))
     if report.n_passes == 0:
         print("No pass was clearly better on the held-out rows: the forest is as it was.")
-    if report.judged_by == "rows it was grown on":
+    if report.validated_on == "training rows":
         print("The rows look like those the forest was trained on, on which it does better than on new ones:")
         print("only strong L2 penalties were tried. Other rows (--validation) may allow for more.")
     strength = f", l2 {report.l2:g}" if arguments.solver == "bcd" else ""
     passes = "1 pass" if report.n_passes == 1 else f"{report.n_passes} passes"
     summary = f"{report.loss}, {arguments.solver}, {passes}{strength}, {seconds:.1f} s"
     _interrupt.finish()
-    report.forest.save(arguments.out)
+    refined.save(arguments.out)
     print(f"Wrote {arguments.out} ({summary}).")
 
 

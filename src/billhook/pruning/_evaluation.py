@@ -1,4 +1,4 @@
-"""A forest and the rows it is judged on: what the pruning methods are computed from."""
+"""A forest evaluated on the pruning rows, tree by tree: what the pruning methods are computed from."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ BLOCK_BYTES = 2**25
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Trees, the leaves that the pruning rows fall into, and what should have come out.
+class EvaluatedTrees:
+    """The trees of a forest, the leaves that the pruning rows fall into, and the labels of these.
 
     Leaf numbers and leaf values stand for the (trees, rows, classes) cube of probabilities, which is never made.
     """
@@ -27,7 +27,7 @@ class Judged:
     value: NDArray[np.float64]  # (nodes, classes): probabilities, times the tree's weight
     y: NDArray[Any]  # class numbers, or targets
     weight: NDArray[np.int64]  # whole numbers: see `_whole_weights`
-    progress: Callable[[int, int], None] | None = None  # told the steps that are done, and all
+    progress: Callable[[int, int], None] | None = None  # called with the steps done, and of how many
 
     @property
     def n_trees(self) -> int:
@@ -49,8 +49,8 @@ class Judged:
         """The numbers of all trees."""
         return np.arange(self.n_trees)
 
-    def tell(self, done: int, steps: int) -> None:
-        """Tell whoever wants to know how far a method has come."""
+    def report_progress(self, done: int, steps: int) -> None:
+        """Report how far a method has come, if the caller wants to know."""
         if self.progress is not None:
             self.progress(done, steps)
 
@@ -139,48 +139,50 @@ class Judged:
         return self.weight.sum()
 
 
-def probabilities(judged: Judged, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
+def probabilities(evaluated: EvaluatedTrees, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the trees' class probabilities for some rows: (trees, rows times classes)."""
-    blocks = [judged.leaf_value(tree)[judged.leaf[tree, rows]].ravel() for tree in range(judged.n_trees)]
+    blocks = [evaluated.leaf_value(tree)[evaluated.leaf[tree, rows]].ravel() for tree in range(evaluated.n_trees)]
     return np.stack(blocks)
 
 
-def residuals(judged: Judged, rows: slice) -> NDArray[np.float64]:
+def residuals(evaluated: EvaluatedTrees, rows: slice) -> NDArray[np.float64]:
     """Return the trees' probabilities minus 1 for the true class, or predictions minus targets, for some rows."""
-    if judged.forest.classes is None:
-        return np.asarray(probabilities(judged, rows) - judged.y[rows])
-    return np.asarray(probabilities(judged, rows) - np.eye(judged.n_classes)[judged.y[rows]].ravel())
+    if evaluated.forest.classes is None:
+        return np.asarray(probabilities(evaluated, rows) - evaluated.y[rows])
+    return np.asarray(probabilities(evaluated, rows) - np.eye(evaluated.n_classes)[evaluated.y[rows]].ravel())
 
 
-def judge(
+def evaluate_trees(
     forest: Forest,
     X: ArrayLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
-    seen: NDArray[np.bool_] | None = None,
+    in_bag: NDArray[np.bool_] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Judged:
-    """Check the rows and labels against the forest, and find the leaves.
+) -> EvaluatedTrees:
+    """Return the trees evaluated on these rows, which are checked against the forest.
 
-    On rows that a tree has `seen` (trees, rows) it says what its root says: as if it knew nothing of them.
+    On rows that are `in_bag` (trees, rows) for a tree it predicts what its root does, as if it knew nothing of them.
     """
     of_nodes, base = forest.value, forest.base
     if forest.link == "logistic" and forest.averages:
         of_nodes, base = np.concatenate([-of_nodes, of_nodes], axis=1) / 2, np.array([-base[0], base[0]]) / 2
     if not forest.averages or of_nodes.shape[1] != forest.n_classes:
         raise TypeError(
-            "pruning judges each tree by itself, and needs a forest whose trees are averaged; the trees of this one "
-            "(boosting) correct one another"
+            "pruning evaluates each tree by itself, and needs a forest whose trees are averaged; the trees of this "
+            "one (boosting) correct one another"
         )
     if (forest.tree_weight <= 0).any():
         raise ValueError("pruning needs trees with weights above 0; select those first")
     leaf = np.ascontiguousarray(forest.apply(X).T)
-    if seen is not None:
-        if seen.shape != leaf.shape:
-            raise ValueError(f"seen has shape {seen.shape}; there are {leaf.shape[0]} trees and {leaf.shape[1]} rows")
-        leaf[seen] = 0
+    if in_bag is not None:
+        if in_bag.shape != leaf.shape:
+            raise ValueError(
+                f"in_bag has shape {in_bag.shape}; there are {leaf.shape[0]} trees and {leaf.shape[1]} rows"
+            )
+        leaf[in_bag] = 0
     if forest.classes is None and not equally_weighted(forest):
-        raise ValueError("a forest that predicts numbers can be pruned only if its trees have equal weights")
+        raise ValueError("a regression forest can be pruned only if its trees have equal weights")
     target = as_targets(y, forest)
     if target.size != leaf.shape[1]:
         raise ValueError(f"X has {leaf.shape[1]:,} rows and y {target.size:,} labels")
@@ -189,7 +191,7 @@ def judge(
     scale = np.repeat(forest.tree_weight * forest.n_trees, np.diff(forest.offset))[:, None]
     value = of_nodes if (scale == 1.0).all() else of_nodes * scale
     value = value + base if base.any() else value
-    return Judged(forest, leaf, value, target, _whole_weights(sample_weight, target.size), progress)
+    return EvaluatedTrees(forest, leaf, value, target, _whole_weights(sample_weight, target.size), progress)
 
 
 def equally_weighted(forest: Forest) -> bool:

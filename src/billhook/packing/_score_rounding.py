@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Vector
+from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
-from billhook.packing._leaves import Rounded, Units, limits, round_values
+from billhook.packing._leaf_values import Rounded, Units, limits, round_values
 from billhook.packing._rounding import PASSES, best_of_scales, with_whole_base
 from billhook.refinement import LOSSES, Descent, Problem, find_leaves
 
@@ -18,7 +18,7 @@ LITTLE_NOISE = 1e-4
 
 def round_to_scores(
     coded: Forest,
-    codes: NDArray[np.float32],
+    codes: Float32Array,
     weight: Vector,
     bits: int,
     units: Units,
@@ -57,7 +57,7 @@ def round_to_scores(
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class ScoreColumn:
     """One column of the scores, and the trees that add to it."""
 
     number: int
@@ -79,22 +79,22 @@ class Column:
         problem = Problem(replace(self.forest, base=base[[self.number]]))
         anchor = problem.value.copy()
         # Values are drawn to what they were, by as much as one row would.
-        found = Descent(problem, self.leaf, self.score, self.weight, LOSSES["mse"], 1.0, 1.0, anchor)
-        found.start_from(value[self.is_of_leaf, self.place, None])
-        return found
+        descent = Descent(problem, self.leaf, self.score, self.weight, LOSSES["mse"], 1.0, 1.0, anchor)
+        descent.start_from(value[self.is_of_leaf, self.place, None])
+        return descent
 
 
-def _columns_with_trees(coded: Forest) -> NDArray[np.int64]:
+def _columns_with_trees(coded: Forest) -> Int64Array:
     """Return the columns that a tree adds to: those of single leaves were left out."""
     return np.unique(coded.tree_column[:, None] + np.arange(coded.value.shape[1]))
 
 
-def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, weight: Vector) -> Column:
+def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, weight: Vector) -> ScoreColumn:
     begins = coded.tree_column
     trees = np.flatnonzero((begins <= number) & (number < begins + coded.value.shape[1]))
     place = int(number - begins[trees[0]])
     own = coded.select(trees)
-    some = replace(
+    forest = replace(
         own,
         value=own.value[:, [place]],
         base=coded.base[[number]],
@@ -106,4 +106,4 @@ def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, weigh
     )
     n_leaves = (np.diff(coded.offset) + 1) // 2
     is_of_leaf = np.repeat(np.isin(np.arange(coded.n_trees), trees), n_leaves)
-    return Column(number, some, leaf[trees], is_of_leaf, place, score[:, number].copy(), weight)
+    return ScoreColumn(number, forest, leaf[trees], is_of_leaf, place, score[:, number].copy(), weight)

@@ -1,13 +1,14 @@
+"""The trees that a pruning method selects, and what `prune` reports of them."""
+
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest
 
-
-class Chosen(NamedTuple):
-    """What a method chooses: trees and, where it has them, weights, the objective, and its distance from the best."""
+class Selection(NamedTuple):
+    """The trees a method selects and, where it has them, their weights, the objective, and its gap to the optimum."""
 
     trees: NDArray[np.int64]
     weight: NDArray[np.float64] | None = None
@@ -15,12 +16,13 @@ class Chosen(NamedTuple):
     gap: float | None = None
 
 
-class PruningChoice(NamedTuple):
-    """A pruned forest and how it came about.
+@dataclass(frozen=True, eq=False)
+class PruningReport:
+    """How a forest was pruned.
 
     Attributes
     ----------
-    forest : Forest
+    method : str
     trees : array
         The numbers that the trees kept have in the forest they come from, in the order in which they are kept.
     objective : float or None
@@ -30,7 +32,7 @@ class PruningChoice(NamedTuple):
         be the lowest.
     """
 
-    forest: Forest
+    method: str
     trees: NDArray[np.int64]
     objective: float | None
     gap: float | None

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Vector
+from billhook._types import Int64Array, Vector
 from billhook.forest import Forest
 
 LARGEST_FACTOR = 255
@@ -17,14 +17,14 @@ class Units(NamedTuple):
     """What a whole number is worth: in column c, `scale` times `factor[c]`."""
 
     scale: float
-    factor: NDArray[np.int64]
+    factor: Int64Array
 
     @property
     def of_column(self) -> Vector:
         """The unit of each column."""
         return self.factor * np.float64(self.scale)
 
-    def factor_of_leaves(self, forest: Forest) -> NDArray[np.int64]:
+    def factor_of_leaves(self, forest: Forest) -> Int64Array:
         """Return the factors of the leaves' numbers: (leaves, values), or one row for all leaves."""
         n_leaves = (np.diff(forest.offset) + 1) // 2
         return by_leaf(self.factor, forest.tree_column, n_leaves, forest.value.shape[1])
@@ -37,7 +37,7 @@ class Units(NamedTuple):
 class Rounded(NamedTuple):
     """Whole numbers of the leaves, and what they are worth."""
 
-    value: NDArray[np.int64]
+    value: Int64Array
     units: Units
 
 
@@ -51,9 +51,7 @@ def limits(bits: int) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def by_leaf(
-    factor: NDArray[np.int64], tree_column: NDArray[Any], n_leaves: NDArray[np.int64], n_values: int
-) -> NDArray[np.int64]:
+def by_leaf(factor: Int64Array, tree_column: NDArray[Any], n_leaves: Int64Array, n_values: int) -> Int64Array:
     """Return the factors of columns by leaf and value; in one row for all leaves where these have every column."""
     if n_values == factor.size:
         return factor[None, :]

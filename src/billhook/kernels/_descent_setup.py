@@ -1,23 +1,9 @@
+"""What a descent on leaf values begins with: the scores of the rows, and the leaves that have rows."""
+
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.kernels._compile import compiled
-
-
-@compiled
-def average_upwards(
-    left: NDArray[np.int32], right: NDArray[np.int32], weight: NDArray[np.float64], value: NDArray[np.float64]
-) -> None:
-    """Replace every inner node's value by the weighted mean of its children's, from the leaves to the root.
-
-    Children come after their parents. Children without weight count the same.
-    """
-    for node in range(left.size - 1, -1, -1):
-        if left[node] >= 0:
-            on_left, on_right = weight[left[node]], weight[right[node]]
-            share = on_left / (on_left + on_right) if on_left + on_right > 0.0 else 0.5
-            for c in range(value.shape[1]):
-                value[node, c] = share * value[left[node], c] + (1.0 - share) * value[right[node], c]
 
 
 @compiled

@@ -1,3 +1,5 @@
+"""What a forest read from another library needs: the order its splits were made in, and values of inner nodes."""
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,3 +54,19 @@ def rank_best_first(
 @compiled
 def _comes_first(a: int, b: int, gain: NDArray[np.float64]) -> bool:
     return bool(gain[a] > gain[b] or (gain[a] == gain[b] and a < b))
+
+
+@compiled
+def average_upwards(
+    left: NDArray[np.int32], right: NDArray[np.int32], weight: NDArray[np.float64], value: NDArray[np.float64]
+) -> None:
+    """Replace every inner node's value by the weighted mean of its children's, from the leaves to the root.
+
+    Children come after their parents. Children without weight count the same.
+    """
+    for node in range(left.size - 1, -1, -1):
+        if left[node] >= 0:
+            on_left, on_right = weight[left[node]], weight[right[node]]
+            share = on_left / (on_left + on_right) if on_left + on_right > 0.0 else 0.5
+            for c in range(value.shape[1]):
+                value[node, c] = share * value[left[node], c] + (1.0 - share) * value[right[node], c]

@@ -1,4 +1,4 @@
-"""From rows to leaves, one row and one tree at a time: for forests too large for the words of `_layout`."""
+"""From rows to leaves, one row and one tree at a time: for forests too large for the words of `_forest_layout`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -3,18 +3,17 @@
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from billhook._types import Int64Array
 from billhook.codegen._reader import PART, count
 from billhook.packing import Packed
 
 # How AVR reads numbers of so many bits from flash.
 WORDS = {8: "byte", 16: "word", 32: "dword"}
-Whole = NDArray[np.int64]
 
 
-class Leaves(Protocol):
-    """A way to write leaves.
+class LeafCode(Protocol):
+    """How leaves are written in C.
 
     Attributes
     ----------
@@ -37,22 +36,22 @@ class Leaves(Protocol):
     def go_on(self, function: str) -> str:
         """Return the statement that leaves the rest of a tree to another function."""
 
-    def scores(self, functions: list[str], given: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
         """Return declarations and statements that compute the scores with the functions of trees."""
 
 
-def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> Leaves:
+def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> LeafCode:
     """Return how the leaves of a model are best written."""
     if packed.layout.n_values == 1:
-        return OneNumber(packed)
-    few = FewNumbers(packed)
+        return SingleValueLeaves(packed)
+    few = SparseLeaves(packed)
     # An addition for each number that is not the usual one, or one for all numbers of a leaf.
     if few.mean <= max(2.0, packed.layout.n_values / 3):
         return few
-    return Rows(packed, is_small=is_small, has_reader=has_reader)
+    return TableLeaves(packed, is_small=is_small, has_reader=has_reader)
 
 
-class OneNumber:
+class SingleValueLeaves:
     """Leaves of one number, from 0 up, which the function of a tree returns."""
 
     adds_up = False
@@ -73,18 +72,18 @@ class OneNumber:
     def go_on(self, function: str) -> str:
         return f"return {function}(x);"
 
-    def scores(self, functions: list[str], given: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
         most = int(self.number.max()) * max(self.column.count(c) for c in range(len(self.base)))
         total = "uint_fast16_t" if most < 2**16 else "uint32_t"
         lines = []
         for c, base in enumerate(self.base):
             mine = [function for function, column in zip(functions, self.column, strict=True) if column == c]
-            lines += ["sum = 0;", *(f"sum = ({total})(sum + {function}({given}));" for function in mine)]
+            lines += ["sum = 0;", *(f"sum = ({total})(sum + {function}({features}));" for function in mine)]
             lines.append(f"scores[{c}] = (int32_t)sum + ({base + self.lowest * len(mine)});")
         return f"    {total} sum;\n", "".join(f"    {line}\n" for line in lines)
 
 
-class FewNumbers:
+class SparseLeaves:
     """Leaves most of whose numbers are the usual ones of their columns: the others are added one by one."""
 
     adds_up = True
@@ -117,13 +116,13 @@ typedef int32_t sum_t;
     def go_on(self, function: str) -> str:
         return f"{function}(x, sums); return;"
 
-    def scores(self, functions: list[str], given: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
         lines = [f"sums[{c}] = {base};" for c, base in enumerate(self.base)]
-        lines += [f"{function}({given}, sums);" for function in functions]
+        lines += [f"{function}({features}, sums);" for function in functions]
         return "", "".join(f"    {line}\n" for line in lines)
 
 
-class Rows:
+class TableLeaves:
     """Leaves as rows of a table, which are added as a whole; in pairs of 16 bits where words have 32."""
 
     adds_up = False
@@ -146,7 +145,7 @@ class Rows:
         self.width = rows.shape[1]
         self.declared = self._table(rows, is_small=is_small, has_reader=has_reader)
 
-    def _table(self, rows: Whole, *, is_small: bool, has_reader: bool) -> str:
+    def _table(self, rows: Int64Array, *, is_small: bool, has_reader: bool) -> str:
         largest = max(-int(rows.min()) - 1, int(rows.max()))
         bits = 32 if self.in_pairs else next(n for n in WORDS if largest < 1 << (n - 1))
         kind = "uint32_t" if self.in_pairs else f"int{bits}_t"
@@ -177,7 +176,7 @@ static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
     def go_on(self, function: str) -> str:
         return f"return {function}(x);"
 
-    def scores(self, functions: list[str], given: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
         declared = f"    {self.returns} at;\n"
         base = self.base.tolist()
         if self.in_pairs:
@@ -196,7 +195,7 @@ static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
             into = "sums" if self.in_pairs else "scores"
             adds = [f"for (c = 0; c < {self.width}; c++)", f"    {into}[c] += LEAF(at, c);"]
         for function in functions:
-            starts += [f"at = {function}({given});", *adds]
+            starts += [f"at = {function}({features});", *adds]
         return declared, "".join(f"    {line}\n" for line in [*starts, *ends])
 
 
@@ -204,6 +203,6 @@ static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
 MOST_ADDS = 6
 
 
-def _most_common(values: Whole) -> int:
+def _most_common(values: Int64Array) -> int:
     different, counts = np.unique(values, return_counts=True)
     return int(different[counts.argmax()])

@@ -128,7 +128,7 @@ def lay_out(
     NDArray[np.int32],
     NDArray[np.bool_],
 ]:
-    """Return the tables of a whole forest, in the order in which `_walk` takes them.
+    """Return the tables of a whole forest, in the order in which `_forest_walk` takes them.
 
     Words, node at each position, and for each tree: number of crown splits (a multiple of 4, filled up with splits
     that strike out nothing), their columns, thresholds and kept exits, the positions of the exits,
