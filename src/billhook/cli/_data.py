@@ -14,7 +14,11 @@ MEGABYTE = 1_000_000
 
 def add_to(commands: Any) -> None:
     """Add `billhook data`."""
-    parser = commands.add_parser("data", help="list and download the data sets of the paper")
+    parser = commands.add_parser(
+        "data",
+        help="list and download the data sets of the paper",
+        description="List and download the data sets of the paper.",
+    )
     parser.set_defaults(run=lambda _: parser.print_help())
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     listing = actions.add_parser("list", help="list the data sets, and where they are")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from billhook.cli import _interrupt
 from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._messages import as_options
 from billhook.cli._model import read_rows
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
@@ -158,10 +159,12 @@ def _costs(
         try:
             costs[layout] = measure(packed, rows, target=target.name, max_rows=5, layout=layout, inputs=inputs)
         except MissingToolError as error:
-            print(f"What it takes on {target.name} is not known: {error}", file=sys.stderr)
+            print(f"What it takes on {target.name} is not known: {as_options(str(error))}", file=sys.stderr)
             return {}
         except (ValueError, RuntimeError, SubprocessError) as error:
-            print(f"The {layout} layout cannot be measured: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(
+                f"The {layout} layout cannot be measured: {as_options(str(error).splitlines()[0])}", file=sys.stderr
+            )
             continue
         if costs[layout].agreement < 1.0:
             raise RuntimeError(

@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
     state.set_defaults(run=run_status)
     for name, what, made in (
         ("report", "write a page to look at: which method is best at each model size", "the page, as report.html"),
-        ("tables", "write all tables as CSV and LaTeX, and all figures as PNG and PDF", "the folder to write to"),
+        ("tables", "write all tables (CSV, LaTeX) and figures (PNG, PDF)", "the folder to write to"),
     ):
         writing = actions.add_parser(name, allow_abbrev=False, help=what)
         writing.add_argument("folder", metavar="DIR", help="the folder that the study ran in")
