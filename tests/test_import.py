@@ -16,6 +16,7 @@ HEAVY = (
     "lightgbm",
     "treelite",
     "pyarrow",
+    "rich",
     "jinja2",
 )
 

@@ -43,7 +43,7 @@ def test_from_a_table_to_c_that_tests_itself(wine, tmp_path, capsys):
     assert code == 0, told
     assert "178 rows" in said
     assert "3 classes" in said
-    assert "accuracy, held out" in said
+    assert "held-out accuracy" in said
     assert "'kind' holds text with 3 different values: classification." in told
     packed = bh.load(out / "model.bhk")
     assert packed.nbytes <= 600
@@ -72,7 +72,7 @@ def test_numbers_are_predicted_as_such(tmp_path, capsys):
     )
     assert code == 0, told
     assert "regression" in told
-    assert "R2, held out" in said
+    assert "held-out R2" in said
     assert bh.load(tmp_path / "o/model.bhk").task == "regression"
     as_classes = ("--task", "classification", "--trials", "1", "--out", tmp_path / "p")
     code, _, told = fit(capsys, path, "--label", "progress", "--budget", "200", *as_classes)

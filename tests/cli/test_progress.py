@@ -1,6 +1,14 @@
 import io
+import os
+import pty
+import subprocess
+import sys
 
-from billhook.cli._progress import ProgressBar
+import pytest
+
+from billhook.cli._progress import ProgressDisplay
+
+HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 
 class Terminal(io.StringIO):
@@ -8,20 +16,123 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_is_shown_how_far_the_work_has_come():
-    out = Terminal()
-    bar = ProgressBar(out, patience=0.0)
-    for done in (1, 2, 3, 4):
-        bar(done, 4)
-    frames = out.getvalue().split("\r")
-    assert "[#######.......................] 1 of 4" in frames[1]
-    assert "[##############################] 4 of 4" in frames[4]
-    assert frames[-2].isspace()  # wiped when done
+class Clock:
+    """Time that passes only when told."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def __call__(self):
+        return self.seconds
 
 
-def test_short_work_and_files_see_nothing():
-    for out, patience in ((Terminal(), 60.0), (io.StringIO(), 0.0)):
-        bar = ProgressBar(out, patience)
-        bar(1, 2)
-        bar(2, 2)
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    return Terminal()
+
+
+def test_a_terminal_is_shown_how_far_the_work_has_come(terminal):
+    with ProgressDisplay("pruning", unit="trees", patience=0.0, out=terminal) as display:
+        display(1, 4, "best 0.9 [of all]")
+        assert "\x1b[?25l" in terminal.getvalue()
+    shown = terminal.getvalue()
+    for part in ("pruning", "25%", "1 of 4 trees", "best 0.9 [of all]"):
+        assert part in shown
+    assert shown.endswith("\r\x1b[K\x1b[?25h")  # wiped when done
+
+
+def test_short_work_shows_nothing(terminal):
+    for out in (terminal, io.StringIO()):
+        with ProgressDisplay("pruning", out=out, now=Clock()) as display:
+            display(1, 2)
+            display(2, 2)
         assert out.getvalue() == ""
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then():
+    out, clock = io.StringIO(), Clock()
+    with ProgressDisplay("pruning", unit="trees", out=out, now=clock) as display:
+        for done in range(1, 26):
+            clock.seconds = float(done)
+            display(done, 100, "best 0.9")
+    assert out.getvalue().splitlines() == [
+        "pruning: 2 of 100 trees (2%), 1 min 38 s left; best 0.9",
+        "pruning: 12 of 100 trees (12%), 1 min 28 s left; best 0.9",
+        "pruning: 22 of 100 trees (22%), 1 min 18 s left; best 0.9",
+    ]
+
+
+def test_a_dumb_terminal_has_lines_too(terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    clock = Clock()
+    with ProgressDisplay("pruning", out=terminal, now=clock) as display:
+        clock.seconds = 3.0
+        display(1, 2)
+    assert terminal.getvalue() == "pruning: 1 of 2 steps (50%)\n"
+
+
+def test_each_unit_is_a_line_if_asked_for():
+    out = io.StringIO()
+    with ProgressDisplay("running", unit="runs", each_note=True, out=out, now=Clock()) as display:
+        for done, note in ((10, ""), (12, "iris"), (13, "iris"), (16, "wine")):
+            display(done, 16, note)
+    assert [line.partition(" (")[0] for line in out.getvalue().splitlines()] == [
+        "running: 12 of 16 runs",
+        "running: 16 of 16 runs",
+    ]
+
+
+def test_after_its_end_a_display_is_quiet(terminal):
+    display = ProgressDisplay("running", patience=0.0, out=terminal)
+    display.end()
+    display(1, 2)
+    assert terminal.getvalue() == ""
+
+
+INTERRUPTED = """
+import sys, threading
+from billhook.cli import _interrupt
+from billhook.cli._progress import ProgressDisplay
+_interrupt.install()
+with ProgressDisplay("waiting", patience=0.0) as display:
+    display(1, 2)
+    if sys.argv[1] == "stoppable":
+        _interrupt.can_stop()
+    try:
+        print("ready", flush=True)
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        pass
+print("billhook: interrupted; all is in order", file=sys.stderr)
+sys.exit(_interrupt.STATUS)
+"""
+
+
+@pytest.mark.parametrize(("stage", "last"), [("leaving", b"nothing was written"), ("stoppable", b"all is in order")])
+def test_ctrl_c_leaves_a_clean_line_and_shows_the_cursor(stage, last):
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, stage],
+        stdin=child,
+        stdout=subprocess.PIPE,
+        stderr=child,
+        env=os.environ | {"TERM": "xterm"},
+        start_new_session=True,
+    )
+    os.close(child)
+    assert process.stdout.readline() == b"ready\n"
+    written = b""
+    while HIDDEN not in written:
+        written += os.read(parent, 4096)
+    process.send_signal(2)
+    try:
+        while part := os.read(parent, 4096):
+            written += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(parent)
+    process.stdout.close()
+    assert process.wait() == 130
+    assert written.rfind(SHOWN) > written.rfind(HIDDEN)
+    assert written.endswith(b"\r\x1b[K\x1b[?25hbillhook: interrupted; " + last + b"\r\n")

@@ -50,7 +50,7 @@ def test_numbers_are_pruned_too(capsys):
     bh.as_forest(RandomForestRegressor(9, random_state=0).fit(frame.to_numpy(), y)).save("numbers.bhk")
     frame.assign(target=y).to_csv("numbers.csv", index=False)
     assert main(["prune", "numbers.bhk", "numbers.csv", "--label", "target", "--trees", "3", "--out", "few.bhk"]) == 0
-    assert "root mean sq. err." in capsys.readouterr().out
+    assert "root mean squared error" in capsys.readouterr().out
     assert bh.load("few.bhk").n_trees == 3
 
 

@@ -36,7 +36,7 @@ def test_it_writes_what_refine_returns(capsys):
     assert bh.load("better.bhk") == expected
     printed = capsys.readouterr().out
     assert "on the 797 rows of others.csv" in printed
-    assert "error held out" in printed
+    assert "held-out error" in printed
     assert "Wrote better.bhk (cross_entropy, bcd," in printed
 
 
@@ -64,7 +64,7 @@ def test_numbers_are_refined_and_merged(capsys):
     arguments = ["numbers.bhk", "numbers.csv", "--label", "target"]
     assert main(["refine", *arguments, "--loss", "huber", "--validation-fraction", "0", "--out", "r.bhk"]) == 0
     assert main(["merge", *arguments, "--leaves", "30", "--out", "m.bhk"]) == 0
-    assert "root mean sq. err." in capsys.readouterr().out
+    assert "root mean squared error" in capsys.readouterr().out
     assert bh.load("m.bhk").n_leaves <= 30
 
 
@@ -80,10 +80,10 @@ def test_merge_takes_a_size(size):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*REFINE, "--loss", "hinge"], "loss must be 'auto' or one of cross_entropy"),
-        ([*REFINE, "--l2", "-1"], "l2 must be a finite number not below 0, not -1.0"),
-        ([*REFINE, "--solver", "adam"], "solver must be one of 'bcd', 'sgd', not 'adam'"),
-        ([*REFINE, "--solver", "sgd", "--step-size", "-1"], "step_size must be a finite number not below 0"),
+        ([*REFINE, "--loss", "hinge"], "--loss must be 'auto' or one of cross_entropy"),
+        ([*REFINE, "--l2", "-1"], "--l2 must be a finite number not below 0, not -1.0"),
+        ([*REFINE, "--solver", "adam"], "--solver must be one of 'bcd', 'sgd', not 'adam'"),
+        ([*REFINE, "--solver", "sgd", "--step-size", "-1"], "--step-size must be a finite number not below 0"),
         ([*REFINE, "--solver", "sgd", "--step-size", "1e6"], "diverges"),
         ([*REFINE, "--validation-fraction", "1.5"], "from 0 to below 1"),
         ([*REFINE, "--validation", "nowhere.csv"], "nowhere.csv"),
@@ -99,7 +99,7 @@ def test_merge_takes_a_size(size):
         ),
         ([*MERGE, "--size=-8KB"], "--size must be a number of bytes"),
         ([*MERGE, "--size", "10B"], "a single leaf takes 57"),
-        ([*MERGE, "--leaves", "0"], "max_leaves must be at least 1, not 0"),
+        ([*MERGE, "--leaves", "0"], "--leaves must be at least 1, not 0"),
         ([*MERGE, "--leaves", "20", "--loss", "auto"], "one loss, by its name"),
     ],
 )

@@ -89,8 +89,10 @@ def test_tables_and_figures_are_written(own, tmp_path, capsys):
 def test_studies_are_listed(capsys):
     assert main(["study", "list"]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines()] == list(bh.study.shipped())
-    assert "16 data sets, 10 methods: RF, RE, IC, IE, COMP, DREP, LMD, CA, RF-LR, GB" in out
+    lines = out.splitlines()
+    assert lines[0].split() == ["study", "data", "sets", "methods", "labels"]
+    assert [line.split()[0] for line in lines[1:]] == list(bh.study.shipped())
+    assert "16       10  RF, RE, IC, IE, COMP, DREP, LMD, CA, RF-LR, GB" in out
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_studies_are_listed(capsys):
             "--scheduler is for --backend dask",
         ),
         (["run", "{own}", "--out", "{new}", "--memory-limit", "much"], "'much'"),
-        (["run", "{own}", "--out", "{new}", "--time-limit", "0"], "time_limit must be above 0 seconds"),
+        (["run", "{own}", "--out", "{new}", "--time-limit", "0"], "--time-limit must be above 0 seconds"),
         (
             ["run", "{own}", "--out", "{results}", "--folds", "3"],
             "holds the results of another study (folds: 2 there, 3",

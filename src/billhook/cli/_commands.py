@@ -2,11 +2,17 @@ import argparse
 
 from billhook import __version__
 from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
+from billhook.cli._help import HelpFormatter, examples
 
 
 def parser_of_all() -> argparse.ArgumentParser:
     """Return the parser of the command line, with all sub-commands."""
-    parser = argparse.ArgumentParser(prog="billhook", description="Shrinks tree ensembles to fit.")
+    parser = argparse.ArgumentParser(
+        prog="billhook",
+        description="Shrink tree ensembles to fit a number of bytes, and write them as C.",
+        epilog=examples("billhook fit --demo --out digits    learn to read digits in 4 KB", "billhook fit --help"),
+        formatter_class=HelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"billhook {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in (_fit, _prune, _refine, _merge, _emit, _measure, _methods, _targets, _data, _study):

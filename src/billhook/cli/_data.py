@@ -5,13 +5,20 @@ from typing import Any
 
 from billhook._checks import resolve_name
 from billhook.cli import _interrupt
-from billhook.cli._progress import ProgressBar
+from billhook.cli._progress import ProgressDisplay
+from billhook.cli._tables import print_table
 from billhook.datasets import FetchedDataSet, catalogue, fetch, find, names
+
+MEGABYTE = 1_000_000
 
 
 def add_to(commands: Any) -> None:
     """Add `billhook data`."""
-    parser = commands.add_parser("data", help="list and download the data sets of the paper")
+    parser = commands.add_parser(
+        "data",
+        help="list and download the data sets of the paper",
+        description="List and download the data sets of the paper.",
+    )
     parser.set_defaults(run=lambda _: parser.print_help())
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     listing = actions.add_parser("list", help="list the data sets, and where they are")
@@ -33,17 +40,14 @@ def add_to(commands: Any) -> None:
 
 def run_list(_: argparse.Namespace) -> None:
     """Print a table of the data sets, and how they differ from the paper's."""
-    rows = [["name", "rows", "features", "classes", "where it is", "origin", "licence"]]
+    headings = ("name", "rows", "features", "classes", "where it is", "origin", "licence")
+    rows = []
     for entry in catalogue():
         present = find(entry.name)
         numbers = (f"{number:,}" for number in (entry.rows, entry.features, entry.classes))
         where = "not here" if present is None else present.kind
-        rows.append([entry.name, *numbers, where, entry.origin.title, entry.licence])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        padded = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        padded[0], padded[4:] = row[0].ljust(widths[0]), [row[k].ljust(widths[k]) for k in range(4, len(row))]
-        print("  ".join(padded).rstrip())
+        rows.append((entry.name, *numbers, where, entry.origin.title, entry.licence))
+    print_table(headings, rows, numbers=headings[1:4])
     print("\nLicences are as stated at the origin, and were not checked. Rows and classes are those of the files:")
     for entry in catalogue():
         remark = [f"{entry.remark[0].upper()}{entry.remark[1:]}."] if entry.remark else []
@@ -67,18 +71,15 @@ def run_fetch(arguments: argparse.Namespace) -> None:
         if present is not None and not arguments.force:
             print(f"{name}: is here, {present.path}")
             continue
-        bar = ProgressBar(sys.stderr)
         try:
-            with _interrupt.stoppable():
-                fetched = fetch(name, timeout=arguments.timeout, progress=partial(bar, note=name))
+            with _interrupt.stoppable(), ProgressDisplay(f"downloading {name}") as display:
+                fetched = fetch(name, timeout=arguments.timeout, progress=partial(_show, display))
             print(_summary(name, fetched), flush=True)
         except KeyboardInterrupt:
-            _end(bar)
             here = f"{number - len(failed)} of {len(wanted)} are here"
             print(f"billhook: interrupted; nothing of {name} was written, {here}", file=sys.stderr)
             sys.exit(_interrupt.STATUS)
         except (OSError, ValueError) as error:
-            _end(bar)
             print(f"billhook: {name}: {error}", file=sys.stderr)
             failed.append(name)
     if failed:
@@ -98,7 +99,6 @@ def _summary(name: str, fetched: FetchedDataSet) -> str:
     )
 
 
-def _end(bar: ProgressBar) -> None:
-    """Leave the line of a bar that did not come to its end."""
-    if bar.shown:
-        print(file=sys.stderr)
+def _show(display: ProgressDisplay, n_bytes: int, total: int) -> None:
+    """Show how much of a file has come."""
+    display(n_bytes, total, amount=f"{n_bytes / MEGABYTE:,.1f} of {total / MEGABYTE:,.1f} MB")

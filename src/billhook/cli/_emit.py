@@ -4,7 +4,11 @@ from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any
 
 from billhook.cli import _interrupt
+from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._messages import as_options
 from billhook.cli._model import read_rows
+from billhook.cli._progress import ProgressDisplay
+from billhook.cli._tables import print_table
 from billhook.codegen import (
     LayoutName,
     Measurement,
@@ -34,8 +38,14 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "emit",
         allow_abbrev=False,
-        help="write a model as C",
+        help="write a model as a C project",
         description="Pack a saved forest into few bytes, and write it as a C project that tests itself.",
+        epilog=examples(
+            "billhook emit forest.bhk --out c",
+            "billhook emit forest.bhk --out c --target arduino-uno --optimize speed",
+            "billhook emit forest.bhk --out c --leaf-bits 6 --table test.csv --label kind",
+        ),
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="a model file: a forest, or a packed one")
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
@@ -50,9 +60,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--inputs",
         metavar="KINDS",
-        help="float, int16, uint8, or several with commas: what features are given as (default: all; float if fast)",
+        help="types of the features: float, int16, uint8, or several, comma-separated (default: all; float if fast)",
     )
-    parser.add_argument("--table", metavar="TABLE", help="rows to round the leaves with and to compare on")
+    parser.add_argument(
+        "--table", metavar="TABLE", help="rows to round the leaf values with, and to compare predictions on"
+    )
     parser.add_argument("--label", metavar="COLUMN", help="the column of TABLE to predict")
     parser.add_argument("--force", action="store_true", help="replace files in DIR")
     parser.set_defaults(run=run)
@@ -60,88 +72,99 @@ def add_to(commands: Any) -> None:
 
 def add_packing(parser: argparse.ArgumentParser) -> None:
     """Add the options of packing."""
-    parser.add_argument("--threshold-bits", metavar="N", help="2 to 16, or exact (default: 8)")
-    parser.add_argument("--leaf-bits", type=int, metavar="N", help="2 to 16 (default: 8)")
-    parser.add_argument("--codebook", type=int, metavar="N", help="most different leaves, for more than two classes")
-    parser.add_argument("--scales", metavar="S", help="one (default), or class: a scale for each class")
-    parser.add_argument("--no-missing-values", action="store_true", help="rows have none: saves a bit a split")
+    parser.add_argument("--threshold-bits", metavar="N", help="bits of a threshold, 2 to 16, or exact (default: 8)")
+    parser.add_argument("--leaf-bits", type=int, metavar="N", help="bits of a leaf value, 2 to 16 (default: 8)")
+    parser.add_argument(
+        "--codebook", type=int, metavar="N", help="number of different leaves, for more than two classes"
+    )
+    parser.add_argument(
+        "--scales", metavar="S", help="scales of leaf values: one (default), or class, one for each class"
+    )
+    parser.add_argument(
+        "--no-missing-values", action="store_true", help="rows have no missing values: saves a bit a split"
+    )
 
 
-def run(given: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Read, pack, write, and say what it takes."""
-    if (given.table is None) != (given.label is None):
+    if (arguments.table is None) != (arguments.label is None):
         raise ValueError("--table and --label go together")
-    target = target_named(given.target)
-    inputs = None if given.inputs is None else [name.strip() for name in given.inputs.split(",")]
-    form_of(given.layout or "compact", inputs, target)
-    model = load(given.model)
+    target = target_named(arguments.target)
+    inputs = None if arguments.inputs is None else [name.strip() for name in arguments.inputs.split(",")]
+    form_of(arguments.layout or "compact", inputs, target)
+    model = load(arguments.model)
     rows: dict[str, Any] = {}
-    if given.table is not None:
-        X, y = read_rows(given.table, given.label, model)
+    if arguments.table is not None:
+        X, y = read_rows(arguments.table, arguments.label, model)
         rows = {"X": X, "y": y}
-    packed = packed_as_asked(model, given, rows)
-    print(f"{given.model}: {model!r}", file=sys.stderr)
-    check_fits(model, packed, form_of(given.layout or "compact", inputs, target), target)
+    packed = packed_as_asked(model, arguments, rows)
+    print(f"{arguments.model}: {model!r}", file=sys.stderr)
+    check_fits(model, packed, form_of(arguments.layout or "compact", inputs, target), target)
     first = "float" if inputs is None else inputs[0]
-    with _interrupt.stoppable():
-        costs = {} if target.name == "generic" else _costs(packed, target, first, rows.get("X"))
-    layout, why = _choose(given, costs, target)
+    with _interrupt.stoppable(), ProgressDisplay(f"measuring on {target.name}", unit="layouts", patience=0.0) as bar:
+        costs = {} if target.name == "generic" else _costs(packed, target, first, rows.get("X"), bar)
+    layout, why = _choose(arguments, costs, target)
     if layout in costs:
         check_fits(model, packed, costs[layout].form, target, costs[layout].flash)
     _interrupt.finish()
     files = emit(
         packed,
-        given.out,
-        target=given.target,
-        name=given.name,
+        arguments.out,
+        target=arguments.target,
+        name=arguments.name,
         layout=layout,
         inputs=inputs,
-        force=given.force,
+        force=arguments.force,
         **rows,
     )
-    print(f"{'data':18}{packed.nbytes:>10,} bytes")
-    for name, cost in costs.items():
-        print(_line(name, cost, target, is_chosen=name == layout))
+    print(f"{packed.nbytes:,} bytes of data")
+    if costs:
+        _print_costs(costs, target, layout)
     if why:
         print(f"{why}; wrote the compact one.")
     if rows and not isinstance(model, Packed):
-        print(f"On the rows of {given.table}: {pack_report(model, packed, **rows)}")
-    print(f"Wrote {len(files)} files to {given.out}; `make -C {given.out} test` tests them.")
+        print(f"On the rows of {arguments.table}: {pack_report(model, packed, **rows)}")
+    print(f"Wrote {len(files)} files to {arguments.out}; `make -C {arguments.out} test` tests them.")
 
 
-def packed_as_asked(model: Any, given: argparse.Namespace, rows: dict[str, Any]) -> Packed:
-    """Return the model packed with the options given; those that say how are refused for one that is packed."""
+def packed_as_asked(model: Any, arguments: argparse.Namespace, rows: dict[str, Any]) -> Packed:
+    """Return the model packed as the options say; one that is packed already takes none."""
     asked: dict[str, Any] = {
-        "threshold_bits": _threshold_bits(given.threshold_bits),
-        "leaf_bits": given.leaf_bits,
-        "codebook": given.codebook,
-        "scales": given.scales,
+        "threshold_bits": _threshold_bits(arguments.threshold_bits),
+        "leaf_bits": arguments.leaf_bits,
+        "codebook": arguments.codebook,
+        "scales": arguments.scales,
     }
     options = {name: value for name, value in asked.items() if value is not None}
-    if given.no_missing_values:
+    if arguments.no_missing_values:
         options["missing_values"] = False
     if not isinstance(model, Packed):
         return pack(model, **options, **rows)
     if options:
         flag = next(iter(options)).replace("_", "-").replace("missing-values", "no-missing-values")
-        raise ValueError(f"--{flag} is for a forest; {given.model} is packed already")
+        raise ValueError(f"--{flag} is for a forest; {arguments.model} is packed already")
     return model
 
 
-def _costs(packed: Packed, target: Target, inputs: Any, X: "NDArray[np.float32] | None") -> dict[str, Measurement]:
+def _costs(
+    packed: Packed, target: Target, inputs: Any, X: "NDArray[np.float32] | None", bar: ProgressDisplay
+) -> dict[str, Measurement]:
     """Return what the model takes in either layout, as far as compilers and emulators are there to say it."""
     costs: dict[str, Measurement] = {}
     rows = as_inputs(made_up_rows(packed) if X is None else X, inputs)
-    for layout in LAYOUTS:
+    for number, layout in enumerate(LAYOUTS):
+        bar(number, len(LAYOUTS), f"{layout} layout")
         if layout == "fast" and packed.layout.n_inner > MOST_SPLITS:
             continue
         try:
             costs[layout] = measure(packed, rows, target=target.name, max_rows=5, layout=layout, inputs=inputs)
         except MissingToolError as error:
-            print(f"What it takes on {target.name} is not known: {error}", file=sys.stderr)
+            print(f"What it takes on {target.name} is not known: {as_options(str(error))}", file=sys.stderr)
             return {}
         except (ValueError, RuntimeError, SubprocessError) as error:
-            print(f"The {layout} layout cannot be measured: {str(error).splitlines()[0]}", file=sys.stderr)
+            print(
+                f"The {layout} layout cannot be measured: {as_options(str(error).splitlines()[0])}", file=sys.stderr
+            )
             continue
         if costs[layout].agreement < 1.0:
             raise RuntimeError(
@@ -150,10 +173,10 @@ def _costs(packed: Packed, target: Target, inputs: Any, X: "NDArray[np.float32] 
     return costs
 
 
-def _choose(given: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[LayoutName, str]:
+def _choose(arguments: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[LayoutName, str]:
     """Return the layout, and why it is not the one that was asked for, if so."""
-    if given.layout is not None or given.optimize != "speed":
-        return given.layout or "compact", ""
+    if arguments.layout is not None or arguments.optimize != "speed":
+        return arguments.layout or "compact", ""
     if not target.flash:
         return "fast", ""
     if "fast" not in costs:
@@ -161,12 +184,16 @@ def _choose(given: argparse.Namespace, costs: dict[str, Measurement], target: Ta
     return ("fast", "") if costs["fast"].fits else ("compact", f"The fast layout does not fit {target.name}")
 
 
-def _line(layout: str, cost: Measurement, target: Target, *, is_chosen: bool) -> str:
-    share = f" of {target.flash:,} ({cost.flash / target.flash:.1%})" if target.flash else ""
-    steps, unit = (cost.cycles, "cycles") if cost.cycles is not None else (cost.instructions, "instructions")
-    speed = f", {steps:,} {unit} a row" if steps is not None else ""
-    written = "   <- written" if is_chosen else ""
-    return f"{layout + ' layout':18}{cost.flash:>10,} bytes of flash{share}{speed}{written}"
+def _print_costs(costs: dict[str, Measurement], target: Target, chosen: str) -> None:
+    """Print what each layout takes on a target, and which one was written."""
+    share = f"of {target.flash:,}"
+    headings = ("layout", "bytes of flash", share, "cycles a row", "instructions a row", "")
+    rows = []
+    for layout, cost in costs.items():
+        taken = f"{cost.flash / target.flash:.1%}" if target.flash else ""
+        steps = ("" if count is None else f"{count:,}" for count in (cost.cycles, cost.instructions))
+        rows.append((layout, f"{cost.flash:,}", taken, *steps, "<- written" if layout == chosen else ""))
+    print_table(headings, rows, numbers=headings[1:5])
 
 
 def _threshold_bits(text: str | None) -> Any:

@@ -1,15 +1,19 @@
 import argparse
 import errno
 import sys
+from functools import partial
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any
 
 import numpy as np
 
-from billhook.budget import FitReport, FitResult, fit_table
+from billhook.budget import FitReport, FitResult, Search, fit_table
 from billhook.cli import _interrupt
-from billhook.cli._fit_progress import FitProgress
+from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._messages import as_options
+from billhook.cli._progress import ProgressDisplay
+from billhook.cli._tables import print_fields
 from billhook.codegen import MissingToolError, flash_with_reader, measure, target_named
 from billhook.packing import Packed
 from billhook.tables import Table
@@ -23,36 +27,56 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "fit",
         allow_abbrev=False,
-        help="learn the most accurate model that fits a number of bytes, or a target",
+        help="learn the most accurate model for a number of bytes or a target",
         description="Learn from a table the most accurate model that fits a number of bytes, or a target. Writes the "
         "model, a C project that tests itself, and a report.",
+        epilog=examples(
+            "billhook fit --demo --out digits",
+            "billhook fit wine.csv --label kind --budget 4KB --out wine",
+            "billhook fit wine.csv --label kind --target arduino-uno --reserve 20KB --out wine",
+            "billhook fit wine.csv --label kind --budget 4KB --trials 50 --seed 1 --out wine",
+        ),
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("table", nargs="?", metavar="TABLE", help="rows to learn from: CSV, Parquet or ARFF")
-    parser.add_argument("--label", metavar="COLUMN", help="the column to predict; -1 is the last one")
-    parser.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")
-    parser.add_argument("--target", metavar="NAME", help="a target it has to fit: see `billhook targets`")
-    parser.add_argument("--reserve", metavar="SIZE", default=0, help="bytes of its flash for your own code, as 20KB")
-    parser.add_argument("--out", metavar="DIR", help="the folder to write to")
-    parser.add_argument("--force", action="store_true", help="replace files in DIR")
-    parser.add_argument("--task", choices=("classification", "regression"), help="if it is guessed wrong")
-    parser.add_argument("--scoring", metavar="NAME", help="what is best: accuracy (default), balanced_accuracy, ...")
-    parser.add_argument("--class-weight", choices=("balanced",), help="count rare classes as much as others")
-    parser.add_argument(
+    data = parser.add_argument_group("data")
+    data.add_argument("--label", metavar="COLUMN", help="the column to predict; -1 is the last one")
+    data.add_argument("--task", choices=("classification", "regression"), help="if it is guessed wrong")
+    data.add_argument("--class-weight", choices=("balanced",), help="count rare classes as much as others")
+    data.add_argument(
         "--categorical",
         choices=("one_hot", "ordered"),
         help="how categorical columns are encoded (default: what does better on held-out rows)",
     )
-    parser.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="seconds (default: 60)")
-    parser.add_argument(
+    data.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
+    size = parser.add_argument_group("size of the model")
+    size.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")
+    size.add_argument("--target", metavar="NAME", help="a target it has to fit: see `billhook targets`")
+    size.add_argument("--reserve", metavar="SIZE", default=0, help="bytes of its flash for your own code, as 20KB")
+    search = parser.add_argument_group("search")
+    search.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="seconds (default: 60)")
+    search.add_argument(
         "--trials", type=int, metavar="N", help="evaluate so many configurations, instead of a time: repeatable"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (default: 0)")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="trials at a time (default: one a core)")
-    parser.add_argument("--model", metavar="FILE", help="compress this saved forest, instead of growing one")
-    parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
-    parser.add_argument("--backend", choices=("threads", "dask"), default="threads", help="where trials run")
-    parser.add_argument("--scheduler", metavar="ADDR", help="of a Dask cluster, as tcp://host:8786")
-    parser.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
+    search.add_argument(
+        "--scoring", metavar="NAME", help="what is best: accuracy, balanced_accuracy, ... (default: accuracy or r2)"
+    )
+    search.add_argument("--model", metavar="FILE", help="compress this saved forest, instead of growing one")
+    search.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (default: 0)")
+    search.add_argument(
+        "--jobs", type=int, default=-1, metavar="N", help="configurations at a time (default: one a core)"
+    )
+    search.add_argument(
+        "--backend",
+        choices=("threads", "dask"),
+        default="threads",
+        help="where they are evaluated (default: threads)",
+    )
+    search.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://10.0.0.1:8786")
+    output = parser.add_argument_group("output")
+    output.add_argument("--out", metavar="DIR", help="the folder to write to")
+    output.add_argument("--force", action="store_true", help="replace files in DIR")
+    output.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
     parser.set_defaults(run=run)
 
 
@@ -63,9 +87,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     def log(note: str) -> None:
         notes.append(note)
-        print(note, file=sys.stderr)
+        print(as_options(note), file=sys.stderr)
 
-    with FitProgress(time_limit=arguments.time_limit, n_trials=arguments.trials) as progress:
+    with ProgressDisplay("reading") as display:
         result = fit_table(
             _demo_table() if arguments.demo else arguments.table,
             arguments.label,
@@ -85,12 +109,20 @@ def run(arguments: argparse.Namespace) -> None:
             random_state=arguments.seed,
             n_jobs=arguments.jobs,
             scheduler=arguments.scheduler,
-            progress=progress,
+            progress=partial(_show, display),
             log=log,
         )
-    _print_summary(result, Path(arguments.out), frozenset(notes))
+        summary = _summary(result)
+    print_fields(summary)
+    for note in result.report.notes:
+        if note not in notes:
+            print(as_options(note))
+    out = Path(arguments.out)
+    print(
+        f"Wrote {out / 'model.bhk'}, {out / 'report.html'} and {out / 'c'}; `make -C {out / 'c'} test` tests the C."
+    )
     if result.was_interrupted:
-        print(f"billhook: interrupted; the best model found until then is in {arguments.out}", file=sys.stderr)
+        print(f"billhook: interrupted; the best model found until then is in {out}", file=sys.stderr)
         sys.exit(_interrupt.STATUS)
 
 
@@ -110,6 +142,11 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--backend dask and --scheduler, the address of a Dask cluster, go together")
     if not arguments.demo and not Path(arguments.table).exists():
         raise FileNotFoundError(errno.ENOENT, "there is no such file", arguments.table)
+    if not arguments.demo and arguments.scheduler is None and Path(arguments.table).is_dir():
+        raise ValueError(
+            f"{arguments.table} is a folder, and the files of a folder are read by a Dask cluster: "
+            "name one with --backend dask --scheduler ADDRESS, or give a single file"
+        )
 
 
 def _demo_table() -> Table:
@@ -121,23 +158,44 @@ def _demo_table() -> Table:
     return Table("scikit-learn's digits", names, columns, y, "classification")
 
 
-def _print_summary(result: FitResult, out: Path, shown_notes: frozenset[str]) -> None:
+def _show(display: ProgressDisplay, search: Search) -> None:
+    """Show how far a search has come, and say what Ctrl-C may do by then."""
+    best = search.best(search.budgets[-1])
+    if search.is_built:
+        _interrupt.finish()
+    elif best is not None:
+        # There is something to write: an interruption ends the search, not the command.
+        _interrupt.can_stop()
+    note = "" if best is None else f"best so far {best.score:.4f} in {best.nbytes:,} bytes"
+    if search.n_trials is not None:
+        amount = f"{search.n_done:,} of {search.n_trials:,} configurations"
+        display(search.n_done, search.n_trials, note, doing=search.stage, amount=amount)
+    elif search.clock.limit is not None:
+        display(
+            search.clock.seconds, search.clock.limit, note, doing=search.stage, amount=_configurations(search.n_done)
+        )
+
+
+def _summary(result: FitResult) -> list[tuple[str, str]]:
+    """Return what there is to say about a model, as names and texts."""
     packed, report = result.packed, result.report
-    shape = f"{report.n_rows:,} rows, {report.n_features:,} features"
     predicts = f"{len(report.classes)} classes" if report.classes else "regression"
-    print(f"{'learned from':21} {report.title}: {shape}, {predicts}")
-    print(f"{report.scoring + ', held out':21} {_score_text(report)}")
-    print(f"{'model':21} {packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}")
+    fields = [
+        ("learned from", f"{report.title}: {report.n_rows:,} rows, {report.n_features:,} features, {predicts}"),
+        (f"held-out {report.scoring}", _score_text(report)),
+        ("model", f"{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}"),
+    ]
     if report.target is not None:
-        print(f"{'on ' + report.target:21} {_flash_on(report.target, result)}")
-    print(f"{'fits':21} {_targets_that_fit(report)}")
-    print(f"{'evaluated':21} {report.n_trials:,} configurations in {report.seconds:.0f} s")
-    for note in report.notes:
-        if note not in shown_notes:
-            print(f"{'':22}{note}")
-    print(
-        f"Wrote {out / 'model.bhk'}, {out / 'report.html'} and {out / 'c'}; `make -C {out / 'c'} test` tests the C."
-    )
+        fields.append((f"on {report.target}", _flash_on(report.target, result)))
+    return [
+        *fields,
+        ("fits", _targets_that_fit(report)),
+        ("evaluated", f"{_configurations(report.n_trials)} in {report.seconds:.0f} s"),
+    ]
+
+
+def _configurations(number: int) -> str:
+    return "1 configuration" if number == 1 else f"{number:,} configurations"
 
 
 def _score_text(report: FitReport) -> str:

@@ -100,7 +100,10 @@ def finish() -> None:
 
 
 def _leave(line: str) -> None:
-    """End the process now, whatever it is in the middle of."""
-    start = "\r\x1b[K" if sys.stderr.isatty() else ""
-    os.write(2, f"{start}{line}\n".encode())
+    """End the process now, whatever it is in the middle of; a bar on a terminal gives way to the line."""
+    # From here on no other thread, such as the one that draws the bar, writes to stderr.
+    stderr = os.dup(2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    start = "\r\x1b[K\x1b[?25h" if os.isatty(stderr) else ""
+    os.write(stderr, f"{start}{line}\n".encode())
     os._exit(STATUS)

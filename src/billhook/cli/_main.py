@@ -18,12 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from billhook.cli._commands import parser_of_all
 
     parser = parser_of_all()
-    given = parser.parse_args(arguments)
-    if not hasattr(given, "run"):
+    parsed = parser.parse_args(arguments)
+    if not hasattr(parsed, "run"):
         parser.print_help()
         return 0
     try:
-        given.run(given)
+        parsed.run(parsed)
     except (Exception, KeyboardInterrupt) as error:
         return _say(error)
     return 0
@@ -42,5 +42,12 @@ def _say(error: BaseException) -> int:
         return _interrupt.STATUS
     if not isinstance(error, OSError | ValueError | TypeError | ImportError | RuntimeError | SubprocessError):
         raise error
-    print(f"billhook: {as_options(str(error))}", file=sys.stderr)
+    print(f"billhook: {as_options(_text(error))}", file=sys.stderr)
     return 3 if isinstance(error, MissingToolError) else 2
+
+
+def _text(error: BaseException) -> str:
+    """Return what an error says; of the system's errors, the file and the reason, without their number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -5,10 +5,29 @@ from typing import Any
 
 from billhook.cli import _interrupt
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
+from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._messages import as_options
 from billhook.cli._model import categorical_of
+from billhook.cli._progress import ProgressDisplay
+from billhook.cli._tables import print_table
 from billhook.codegen import DoesNotFitError, LayoutName, Measurement, MissingToolError, measure, targets
 from billhook.packing import load
 from billhook.tables import features_of, read_features
+
+HEADINGS = (
+    "target",
+    "layout",
+    "flash",
+    "RAM",
+    "stack",
+    "cycles",
+    "instr.",
+    "us a row",
+    "fits",
+    "left",
+    "rows",
+    "agree",
+)
 
 
 def add_to(commands: Any) -> None:
@@ -18,6 +37,11 @@ def add_to(commands: Any) -> None:
         allow_abbrev=False,
         help="compile a model for a target and run it in its emulator",
         description="Compile a model for a target, run rows of a table in its emulator, and print what that took.",
+        epilog=examples(
+            "billhook measure model.bhk test.csv --target arduino-uno",
+            "billhook measure model.bhk test.csv --target all --layout compact --rows 10",
+        ),
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="a model file: packed, or a forest, which is packed")
     parser.add_argument(
@@ -28,48 +52,63 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--layout", default="both", metavar="NAME", help="compact, fast or both (default)")
     parser.add_argument("--inputs", default="float", metavar="KIND", help="float (default), int16 or uint8")
     add_packing(parser)
-    parser.add_argument("--rows", type=int, default=50, metavar="N", help="most rows in an emulator")
+    parser.add_argument(
+        "--rows", type=int, default=50, metavar="N", help="most rows to run in an emulator (default: %(default)s)"
+    )
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each target."""
-    model = load(given.model)
-    packed = packed_as_asked(model, given, {})
-    X = features_of(read_features(given.table, given.label, categorical=categorical_of(packed)), packed)
-    names = [target.name for target in targets()] if given.target == "all" else [given.target]
-    print(f"{given.model}: {packed!r}", file=sys.stderr)
+    model = load(arguments.model)
+    packed = packed_as_asked(model, arguments, {})
+    X = features_of(read_features(arguments.table, arguments.label, categorical=categorical_of(packed)), packed)
+    names = [target.name for target in targets()] if arguments.target == "all" else [arguments.target]
+    print(f"{arguments.model}: {packed!r}", file=sys.stderr)
     measured: list[Measurement] = []
-    layouts: tuple[LayoutName, ...] = LAYOUTS if given.layout == "both" else (given.layout,)
-    for name in names:
-        for layout in layouts:
+    layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
+    tasks = [(name, layout) for name in names for layout in layouts]
+    without_tools: set[str] = set()
+    with ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:
+        for number, (name, layout) in enumerate(tasks):
+            if name in without_tools:
+                continue
+            bar(number, len(tasks), f"{name}, {layout} layout")
             try:
-                options: dict[str, Any] = {"target": name, "max_rows": given.rows, "inputs": given.inputs}
+                options: dict[str, Any] = {"target": name, "max_rows": arguments.rows, "inputs": arguments.inputs}
                 with _interrupt.stoppable():
                     measured.append(measure(packed, X, layout=layout, **options))
             except MissingToolError as error:
                 if len(names) == 1:
                     raise
                 print(f"{name}: {error}", file=sys.stderr)
-                break
+                without_tools.add(name)
             except (DoesNotFitError, RuntimeError, SubprocessError) as error:
-                print(f"{name}, {layout} layout: {str(error).splitlines()[0]}", file=sys.stderr)
+                print(f"{name}, {layout} layout: {as_options(str(error).splitlines()[0])}", file=sys.stderr)
     if not measured:
         raise ValueError("nothing could be measured")
-    print(f"{'target':20}{'layout':8}{'flash':>9}{'RAM':>6}{'stack':>7}{'cycles':>10}{'instr.':>9}", end="")
-    print(f"{'us a row':>10}{'fits':>6}{'left':>11}{'rows':>7}{'same':>8}")
-    for measurement in measured:
-        print(_line(measurement))
+    print_table(HEADINGS, [_cells(measurement) for measurement in measured], numbers=HEADINGS[2:])
     if any(measurement.agreement < 1.0 for measurement in measured):
         raise RuntimeError("a target does not answer as Python does")
 
 
-def _line(took: Measurement) -> str:
-    def cell(value: Any, width: int, form: str = ",") -> str:
-        return f"{'' if value is None else format(value, form):>{width}}"
+def _cells(measurement: Measurement) -> tuple[str, ...]:
+    """Return the line of the table for a measurement."""
 
-    fits = {True: "yes", False: "no", None: ""}[took.fits]
-    speed = cell(took.cycles, 10) + cell(took.instructions, 9) + cell(took.microseconds, 10, ",.0f")
-    sizes = f"{took.flash:>9,}{took.ram:>6,}{cell(took.stack, 7)}"
-    limits = f"{fits:>6}{cell(took.flash_left, 11)}"
-    return f"{took.target.name:20}{took.form.layout:8}{sizes}{speed}{limits}{took.n_rows:>7,}{took.agreement:>8.1%}"
+    def cell(value: float | None, form: str = ",") -> str:
+        return "" if value is None else format(value, form)
+
+    return (
+        measurement.target.name,
+        measurement.form.layout,
+        cell(measurement.flash),
+        cell(measurement.ram),
+        cell(measurement.stack),
+        cell(measurement.cycles),
+        cell(measurement.instructions),
+        cell(measurement.microseconds, ",.0f"),
+        {True: "yes", False: "no", None: ""}[measurement.fits],
+        cell(measurement.flash_left),
+        cell(measurement.n_rows),
+        cell(measurement.agreement, ".1%"),
+    )

@@ -1,12 +1,12 @@
 import argparse
-import sys
 import time
 from typing import Any
 
 from billhook._checks import as_bytes
 from billhook.cli import _interrupt
+from billhook.cli._help import HelpFormatter, examples
 from billhook.cli._model import add_model_and_table, add_out, compare, read
-from billhook.cli._progress import ProgressBar
+from billhook.cli._progress import ProgressDisplay
 from billhook.refinement import merge
 
 
@@ -15,9 +15,11 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "merge",
         allow_abbrev=False,
-        help="shrink a forest to a size, split by split",
+        help="shrink a forest to a size by merging leaves",
         description="Merge the sibling leaves of a saved forest that matter least, over all trees together, and "
         "refine the values of the others, until the forest fits.",
+        epilog=examples("billhook merge forest.bhk train.csv --label kind --size 64KB --out small.bhk"),
+        formatter_class=HelpFormatter,
     )
     add_model_and_table(parser, "rows to learn from")
     target = parser.add_mutually_exclusive_group(required=True)
@@ -37,19 +39,19 @@ def run(arguments: argparse.Namespace) -> None:
     """Merge leaves of a saved forest, write the result, and print what it cost."""
     size = None if arguments.size is None else as_bytes(arguments.size, "--size")
     forest, X, y = read(arguments)
-    bar = ProgressBar(sys.stderr)
     start = time.perf_counter()
-    small, report = merge(
-        forest,
-        X,
-        y,
-        max_leaves=arguments.leaves,
-        size=size,
-        loss=arguments.loss,
-        l2=arguments.l2,
-        progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
-        return_report=True,
-    )
+    with ProgressDisplay("merging leaves", unit="leaves") as bar:
+        small, report = merge(
+            forest,
+            X,
+            y,
+            max_leaves=arguments.leaves,
+            size=size,
+            loss=arguments.loss,
+            l2=arguments.l2,
+            progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+            return_report=True,
+        )
     seconds = time.perf_counter() - start
     compare(forest, small, [(arguments.table, X, y)])
     _interrupt.finish()

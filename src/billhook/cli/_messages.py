@@ -9,6 +9,7 @@ OTHER_NAMES = {
     "n_jobs": "jobs",
     "n_trees": "trees",
     "max_leaves": "leaves",
+    "max_rows": "rows",
 }
 PARAMETERS = (
     "backend",
@@ -26,6 +27,7 @@ PARAMETERS = (
     "leaf_bits",
     "loss",
     "max_leaves",
+    "max_rows",
     "memory_limit",
     "method",
     "model",
@@ -39,6 +41,7 @@ PARAMETERS = (
     "scheduler",
     "scoring",
     "size",
+    "skip_missing",
     "solver",
     "step_size",
     "target",
@@ -49,6 +52,10 @@ PARAMETERS = (
 )
 # As in `budget='4KB'` and `time_limit=60`, and at the beginning of "budget must be ...".
 WITH_VALUE = re.compile(rf"\b({'|'.join(PARAMETERS)})=('[^']*'|\"[^\"]*\"|[\w.+-]+)")
+# As in "(skip_missing, --skip-missing)" and "force (--force) replaces".
+BOTH_NAMES = re.compile(r"(?<=\()\w+, (?=--\w)|\b\w+ \((--[\w-]+)\)")
+# As in "use leaf_bits": with an underscore it can be nothing else, but in quotes it is a name of the user's.
+WITH_UNDERSCORE = re.compile(rf"(?<![-\w'\"])({'|'.join(name for name in PARAMETERS if '_' in name)})(?![\w'\"=])")
 ALONE = re.compile(rf"(?<![-\w])({'|'.join(PARAMETERS)})(?= (?:must|keeps|says)\b)")
 
 
@@ -63,8 +70,14 @@ def as_options(message: str) -> str:
     '--trials must be at least 1, not 0'
     >>> as_options("the folder is not empty; force=True replaces files in it")
     'the folder is not empty; --force replaces files in it'
+    >>> as_options("a codebook needs leaves of more than one number: use leaf_bits")
+    'a codebook needs leaves of more than one number: use --leaf-bits'
     """
-    return ALONE.sub(lambda match: _option(match[1]), WITH_VALUE.sub(_with_value, message))
+    message = BOTH_NAMES.sub(lambda match: match[1] or "", message)
+    message = WITH_VALUE.sub(_with_value, message)
+    for pattern in (WITH_UNDERSCORE, ALONE):
+        message = pattern.sub(lambda match: _option(match[1]), message)
+    return message
 
 
 def _with_value(match: re.Match[str]) -> str:

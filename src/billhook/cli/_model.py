@@ -3,12 +3,14 @@
 import argparse
 import ast
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.cli._tables import print_table
 from billhook.forest import Forest, load
 from billhook.packing import Packed
 from billhook.tables import features_of, labels_like, read_features
@@ -18,7 +20,7 @@ Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
 
 def add_model_and_table(parser: argparse.ArgumentParser, rows: str) -> None:
     """Add MODEL, TABLE and --label."""
-    parser.add_argument("model", metavar="MODEL", help="a forest that Forest.save wrote")
+    parser.add_argument("model", metavar="MODEL", help="a saved forest")
     parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV, Parquet or ARFF")
     parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
 
@@ -46,28 +48,35 @@ def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[n
 
 
 def categorical_of(model: Forest | Packed) -> frozenset[str]:
-    """Return the names of the columns that a model reads as names, whatever they look like."""
+    """Return the names of the categorical columns of a model, whatever their cells look like."""
     encoding = model.encoding if isinstance(model, Packed) else None
     return frozenset() if encoding is None else encoding.categorical
 
 
-def compare(before: Forest, after: Forest, tables: list[Rows]) -> None:
-    """Print what two forests take and how well they do on the rows of some tables."""
-    print(f"{'':18}{'before':>14}{'after':>14}")
-    print(f"{'trees':18}{before.n_trees:>14,}{after.n_trees:>14,}")
-    print(f"{'leaves':18}{before.n_leaves:>14,}{after.n_leaves:>14,}")
-    print(f"{'size (paper)':18}{before.size() / 1024:>11,.1f} KB{after.size() / 1024:>11,.1f} KB")
+def compare(before: Forest, after: Forest, tables: list[Rows], others: Iterable[Sequence[str]] = ()) -> None:
+    """Print what two forests take and how well they do on the rows of some tables; `others` are lines that follow."""
+    lines: list[Sequence[str]] = [
+        ("trees", f"{before.n_trees:,}", f"{after.n_trees:,}", ""),
+        ("leaves", f"{before.n_leaves:,}", f"{after.n_leaves:,}", ""),
+        ("size (paper)", f"{before.size() / 1024:,.1f} KB", f"{after.size() / 1024:,.1f} KB", ""),
+    ]
     for path, X, y in tables:
-        name, old, new = _quality(before, after, X, y)
-        print(f"{name:18}{old:>14}{new:>14}   on the {len(y):,} rows of {path}")
+        lines.append((*_quality(before, after, X, y), f"on the {len(y):,} rows of {path}"))
+    print_table(("", "before", "after", ""), [*lines, *others], numbers=("before", "after"))
 
 
 def _quality(before: Forest, after: Forest, X: NDArray[np.float32], y: NDArray[Any]) -> tuple[str, str, str]:
     if before.classes is None:
         errors = [float(np.sqrt(np.mean((model.predict(X) - y) ** 2))) for model in (before, after)]
-        return "root mean sq. err.", f"{errors[0]:.4g}", f"{errors[1]:.4g}"
+        return "root mean squared error", f"{errors[0]:.4g}", f"{errors[1]:.4g}"
     shares = [float(np.mean(model.predict(X) == y)) for model in (before, after)]
     return "accuracy", f"{shares[0]:.2%}", f"{shares[1]:.2%}"
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed below 0."""
+    if seed < 0:
+        raise ValueError(f"--seed must be at least 0, not {seed}")
 
 
 def option(text: str) -> tuple[str, Any]:

@@ -1,11 +1,11 @@
 import argparse
-import sys
 import time
 from typing import Any
 
 from billhook.cli import _interrupt
-from billhook.cli._model import add_model_and_table, add_out, compare, option, read
-from billhook.cli._progress import ProgressBar
+from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._model import add_model_and_table, add_out, check_seed, compare, option, read
+from billhook.cli._progress import ProgressDisplay
 from billhook.pruning import prune
 
 
@@ -16,6 +16,11 @@ def add_to(commands: Any) -> None:
         allow_abbrev=False,
         help="keep the best trees of a forest",
         description="Keep the trees of a saved forest that a pruning method selects on the rows of a table.",
+        epilog=examples(
+            "billhook prune forest.bhk rows.csv --label y --trees 16 --out small.bhk",
+            "billhook prune forest.bhk rows.csv --label y --trees 16 --method drep --option rho=0.3 --out small.bhk",
+        ),
+        formatter_class=HelpFormatter,
     )
     add_model_and_table(parser, "rows to evaluate the trees on")
     parser.add_argument("--trees", required=True, type=int, metavar="K", help="how many trees to keep")
@@ -31,18 +36,20 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Prune a saved forest, write the result, and print what it cost."""
     options = dict(option(text) for text in arguments.option)
+    check_seed(arguments.seed)
     forest, X, y = read(arguments)
     start = time.perf_counter()
-    pruned = prune(
-        forest,
-        X,
-        y,
-        method=arguments.method,
-        n_trees=arguments.trees,
-        random_state=arguments.seed,
-        progress=ProgressBar(sys.stderr),
-        **options,
-    )
+    with ProgressDisplay("pruning") as progress:
+        pruned = prune(
+            forest,
+            X,
+            y,
+            method=arguments.method,
+            n_trees=arguments.trees,
+            random_state=arguments.seed,
+            progress=progress,
+            **options,
+        )
     seconds = time.perf_counter() - start
     compare(forest, pruned, [(arguments.table, X, y)])
     _interrupt.finish()

@@ -1,12 +1,13 @@
 import argparse
-import sys
 import time
 from typing import Any
 
 from billhook.cli import _interrupt
-from billhook.cli._model import add_model_and_table, add_out, compare, option, read, read_rows
-from billhook.cli._progress import ProgressBar
-from billhook.refinement import RefinementOptions, refine
+from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._model import add_model_and_table, add_out, check_seed, compare, option, read, read_rows
+from billhook.cli._progress import ProgressDisplay
+from billhook.forest import Forest
+from billhook.refinement import RefinementOptions, RefinementReport, refine
 
 # Options that have an argument of their own.
 OWN = {"loss", "solver", "epochs", "l2", "step_size", "batch_size", "validation", "validation_fraction"}
@@ -20,6 +21,11 @@ def add_to(commands: Any) -> None:
         help="learn the leaf values of a forest again, together",
         description="Learn the leaf values of a saved forest again so that their sum fits the labels of a table. "
         "The size stays. Without a gain on held-out rows, the forest is written as it was.",
+        epilog=examples(
+            "billhook refine forest.bhk train.csv --label y --out better.bhk",
+            "billhook refine forest.bhk train.csv --label y --validation others.csv --out better.bhk",
+        ),
+        formatter_class=HelpFormatter,
     )
     add_model_and_table(parser, "rows to learn from")
     parser.add_argument(
@@ -58,36 +64,33 @@ def run(arguments: argparse.Namespace) -> None:
     RefinementOptions.check_names(options, ["refit"])
     if arguments.threads is not None and arguments.threads < 1:
         raise ValueError(f"--threads must be at least 1, not {arguments.threads}")
+    check_seed(arguments.seed)
     forest, X, y = read(arguments)
     tables = [(arguments.table, X, y)]
     if arguments.validation is not None:
         tables.append((arguments.validation, *read_rows(arguments.validation, arguments.label, forest)))
-    bar = ProgressBar(sys.stderr)
     start = time.perf_counter()
-    refined, report = refine(
-        forest,
-        X,
-        y,
-        loss=arguments.loss,
-        solver=arguments.solver,
-        epochs=arguments.epochs,
-        l2=arguments.l2,
-        step_size=arguments.step_size,
-        batch_size=arguments.batch_size,
-        validation=tables[1][1:] if arguments.validation is not None else None,
-        validation_fraction=arguments.validation_fraction,
-        random_state=arguments.seed,
-        n_jobs=arguments.threads,
-        progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
-        return_report=True,
-        **options,
-    )
+    with ProgressDisplay("refining", unit="passes") as bar:
+        refined, report = refine(
+            forest,
+            X,
+            y,
+            loss=arguments.loss,
+            solver=arguments.solver,
+            epochs=arguments.epochs,
+            l2=arguments.l2,
+            step_size=arguments.step_size,
+            batch_size=arguments.batch_size,
+            validation=tables[1][1:] if arguments.validation is not None else None,
+            validation_fraction=arguments.validation_fraction,
+            random_state=arguments.seed,
+            n_jobs=arguments.threads,
+            progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+            return_report=True,
+            **options,
+        )
     seconds = time.perf_counter() - start
-    compare(forest, refined, tables)
-    if report.validation is not None:
-        name = "error" if forest.classes is not None else "loss"
-        best = report.validation[report.n_passes]
-        print(f"{name + ' held out':18}{report.validation[0]:>14.4g}{best:>14.4g}")
+    compare(forest, refined, tables, _held_out(forest, report))
     if report.n_passes == 0:
         print("No pass was clearly better on the held-out rows: the forest is as it was.")
     if report.validated_on == "training rows":
@@ -99,3 +102,11 @@ def run(arguments: argparse.Namespace) -> None:
     _interrupt.finish()
     refined.save(arguments.out)
     print(f"Wrote {arguments.out} ({summary}).")
+
+
+def _held_out(forest: Forest, report: RefinementReport) -> list[tuple[str, str, str, str]]:
+    """Return the line on the held-out rows, if there are any."""
+    if report.validation is None:
+        return []
+    name = "held-out error" if forest.classes is not None else "held-out loss"
+    return [(name, f"{report.validation[0]:.4g}", f"{report.validation[report.n_passes]:.4g}", "")]
