@@ -93,6 +93,7 @@ def test_regression_a_target_and_a_saved_forest(tmp_path):
         ({"budget": 500, "out": ""}, "out must be the name of a folder, not ''"),
         ({"budget": 500, "class_weight": "balance"}, "balance"),
         ({"budget": 500, "model": "nowhere.bhk"}, "nowhere.bhk"),
+        ({"budget": 500, "label": "alcohol", "class_weight": "balanced"}, "class_weight must be None for regression"),
     ],
 )
 def test_what_cannot_be(wine, options, says):

@@ -59,6 +59,8 @@ def training_rows(
 ) -> TrainingRows:
     """Return rows to learn from, their labels as class numbers; rows of weight 0 are left out."""
     weights = np.ones(len(y)) if weight is None else weight
+    if class_weight is not None and not is_classification:
+        raise ValueError(f"class_weight must be None for regression, not {class_weight!r}: there are no classes")
     if class_weight is not None:
         from sklearn.utils import compute_sample_weight
 
