@@ -1,4 +1,4 @@
-"""Models of Billhook on devices beside those of other tools: flash, memory, cycles, time on a PC, answers.
+"""Models of Billhook on targets beside those of other tools: flash, memory, cycles, time on a PC, answers.
 
     pip install emlearn m2cgen micromlgen treelite tl2cgen
     BILLHOOK_DATA=folder python benchmarks/emit_vs_others.py [--rows 20] [--repeats 15] ["eeg 16 x 128" ...]

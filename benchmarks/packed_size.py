@@ -1,4 +1,4 @@
-"""The bytes of packed forests, what rounding costs, and what they take on devices in either layout.
+"""The bytes of packed forests, what rounding costs, and what they take on targets in either layout.
 
     BILLHOOK_DATA=folder python benchmarks/packed_size.py
 

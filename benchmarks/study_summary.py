@@ -2,9 +2,9 @@
 
     billhook study run paper --out paper --skip-missing
     billhook study run beyond --methods BCD RE+BCD --out beyond --skip-missing
-    python benchmarks/study_summary.py paper docs/study --beyond beyond
+    python benchmarks/study_summary.py paper docs/results/paper --beyond beyond
 
-Writes Markdown and CSV, and prints what the documentation says.
+Writes CSV files, and prints what docs/results/paper.md says.
 """
 
 import argparse

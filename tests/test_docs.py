@@ -8,10 +8,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = [
-    pytest.param(code, id=f"{page.name}-{number}")
+    pytest.param(code, id=f"{page.relative_to(ROOT).as_posix()}-{number}")
     for page in PAGES
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 ]
+
+
+def _name(page):
+    return page.relative_to(ROOT).as_posix()
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
@@ -20,10 +24,29 @@ def test_an_example_in_the_documentation_runs(code, tmp_path, monkeypatch):
     exec(code, {})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_between_pages_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, heading in re.findall(r"\]\(([^)#:]*)(?:#([^):]+))?\)", page.read_text()):
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text(), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_scripts_that_a_page_names_are_there(page):
+    for script in re.findall(r"\b(?:benchmarks|docs/examples)/\w+\.py", page.read_text()):
+        assert (ROOT / script).exists(), script
+
+
+def test_every_page_of_results_is_in_their_index_and_names_its_command():
+    results = ROOT / "docs" / "results"
+    index = (results / "README.md").read_text()
+    command = re.compile(r"^    .*python (benchmarks|docs/examples)/\w+\.py", re.MULTILINE)
+    for page in set(results.glob("*.md")) - {results / "README.md"}:
+        assert f"({page.name})" in index, page.name
+        assert command.search(page.read_text()), page.name
 
 
 def test_the_demo_prints_nine_sizes_and_agrees(capsys):

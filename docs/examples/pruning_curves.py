@@ -2,7 +2,7 @@
 
     python docs/examples/pruning_curves.py curves.png
 
-The forest has 128 small trees; a third of the rows grows it, a third judges the trees, and the accuracy is that on
+The forest has 128 small trees; a third of the rows grows it, a third is used for pruning, and the accuracy is that on
 the last third.
 """
 
@@ -26,19 +26,19 @@ def curves() -> dict[str, list[float]]:
     totals: dict[str, np.ndarray] = {}
     for seed in range(5):
         X_rest, X_test, y_rest, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
-        X_grow, X_judge, y_grow, y_judge = train_test_split(X_rest, y_rest, test_size=0.5, random_state=seed)
+        X_grow, X_prune, y_grow, y_prune = train_test_split(X_rest, y_rest, test_size=0.5, random_state=seed)
         rf = RandomForestClassifier(128, max_leaf_nodes=24, random_state=seed).fit(X_grow, y_grow)
         forest = bh.as_forest(rf)
         for method in bh.pruning_methods():
             if inspect.Parameter.empty in method.options.values():
                 continue
             about = {"method": method.name, "random_state": seed}
-            order = bh.pruning_order(forest, X_judge, y_judge, **about) if method.nested else None
+            order = bh.pruning_order(forest, X_prune, y_prune, **about) if method.nested else None
             for k, n_trees in enumerate(TREES):
                 if order is not None:
                     small = forest.select(order[:n_trees])
                 else:
-                    small = bh.prune(forest, X_judge, y_judge, n_trees=n_trees, **about)
+                    small = bh.prune(forest, X_prune, y_prune, n_trees=n_trees, **about)
                 accuracy = float((small.predict(X_test) == y_test).mean())
                 totals.setdefault(method.name, np.zeros(len(TREES)))[k] += accuracy / 5
     return {name: total.tolist() for name, total in totals.items()}

@@ -2,7 +2,7 @@
 
     python docs/examples/refinement_curves.py refined.png
 
-A random forest of 128 trees is grown once on two thirds of the rows. Its first trees, cut back to 8, 16, 32 or 64
+A random forest of 128 trees is grown once on two thirds of the rows. Its first trees, truncated to 8, 16, 32 or 64
 leaves, are taken as they are, refined, or merged to the same size from twice as many; the accuracy is that on the
 last third. Of each size the best number of leaves is drawn, means of five splits.
 """
@@ -19,13 +19,13 @@ import billhook as bh
 
 SIZES = (2, 4, 8, 16, 32, 64, 128)  # KB as the paper counts
 LEAVES = (8, 16, 32, 64)
-WAYS = ("as it was", "sgd, squared error", "bcd, cross-entropy", "merged from twice the size")
+VARIANTS = ("as it was", "sgd, squared error", "bcd, cross-entropy", "merged from twice the size")
 
 
 def curves() -> dict[str, list[float]]:
-    """Return the mean accuracy over five splits of each way for each size."""
+    """Return the mean accuracy over five splits of each variant for each size."""
     X, y = load_digits(return_X_y=True)
-    totals = {way: np.zeros((len(LEAVES), len(SIZES))) for way in WAYS}
+    totals = {variant: np.zeros((len(LEAVES), len(SIZES))) for variant in VARIANTS}
     for seed in range(5):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=seed)
         whole = bh.as_forest(RandomForestClassifier(128, max_leaf_nodes=64, random_state=seed).fit(X_train, y_train))
@@ -35,16 +35,16 @@ def curves() -> dict[str, list[float]]:
                 twice = _of_size(whole.truncate(max_leaves=leaves), 2 * kb)
                 rows = {"X": X_train, "y": y_train}
                 asked = {"validation_fraction": None, "random_state": 0}
-                found = (
+                models = (
                     forest,
                     bh.refine(forest, **rows, solver="sgd", step_size=0.02, **asked),
                     bh.refine(forest, **rows, **asked),
                     bh.merge(twice, **rows, size=kb * 1024),
                 )
-                for way, one in zip(WAYS, found, strict=True):
-                    if one.size() <= kb * 1024:  # one tree may be too much
-                        totals[way][i, j] += np.mean(one.predict(X_test) == y_test) / 5
-    return {way: total.max(axis=0).tolist() for way, total in totals.items()}
+                for variant, model in zip(VARIANTS, models, strict=True):
+                    if model.size() <= kb * 1024:  # one tree may be too much
+                        totals[variant][i, j] += np.mean(model.predict(X_test) == y_test) / 5
+    return {variant: total.max(axis=0).tolist() for variant, total in totals.items()}
 
 
 def _of_size(forest: bh.Forest, kb: int) -> bh.Forest:
@@ -62,9 +62,9 @@ def draw(path: str) -> None:
 
     found = curves()
     figure, panel = plt.subplots(figsize=(8, 5), layout="constrained")
-    for way, accuracy in found.items():
-        style = {"color": "0.6", "linestyle": "--"} if way == WAYS[0] else {}
-        panel.plot(SIZES, accuracy, marker="o", markersize=4, label=way, **style)
+    for variant, accuracy in found.items():
+        style = {"color": "0.6", "linestyle": "--"} if variant == VARIANTS[0] else {}
+        panel.plot(SIZES, accuracy, marker="o", markersize=4, label=variant, **style)
     panel.set_xscale("log", base=2)
     panel.set_xticks(SIZES, [str(kb) for kb in SIZES])
     panel.set_xlabel("size in KB (17 + 4 x 10 bytes a node)")
@@ -73,8 +73,8 @@ def draw(path: str) -> None:
     panel.legend(loc="lower right")
     figure.savefig(path, dpi=110)
     print(f"{'KB':28}" + "".join(f"{kb:8}" for kb in SIZES))
-    for way, accuracy in found.items():
-        print(f"{way:28}" + "".join(f"{a:8.1%}" for a in accuracy))
+    for variant, accuracy in found.items():
+        print(f"{variant:28}" + "".join(f"{a:8.1%}" for a in accuracy))
 
 
 if __name__ == "__main__":
