@@ -1,6 +1,7 @@
 """Tables as a terminal and a file get them."""
 
 import io
+import shlex
 import subprocess
 import sys
 
@@ -56,3 +57,10 @@ def test_help_ends_with_examples(command, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"examples:\n  billhook {command} " in capsys.readouterr().out
+
+
+def test_whoever_reads_the_output_may_stop_reading():
+    script = f"{shlex.quote(sys.executable)} -m billhook data list | head -n 1"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""

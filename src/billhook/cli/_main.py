@@ -1,16 +1,25 @@
+import os
 import sys
 from collections.abc import Sequence
 
 from billhook.cli import _interrupt
+
+# That of a program ended by SIGPIPE.
+PIPE_STATUS = 141
 
 
 def start() -> int:
     """Run the command of the process; return its exit status. Ctrl-C ends it at any moment, with 130."""
     _interrupt.install()
     try:
-        return main()
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads what is printed has read enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_STATUS
     finally:
         _interrupt.finish()
+    return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,6 +49,8 @@ def _say(error: BaseException) -> int:
     if is_interruption(error):
         print(_interrupt.NOTHING_WRITTEN, file=sys.stderr)
         return _interrupt.STATUS
+    if isinstance(error, BrokenPipeError):
+        raise error
     if not isinstance(error, OSError | ValueError | TypeError | ImportError | RuntimeError | SubprocessError):
         raise error
     print(f"billhook: {as_options(_text(error))}", file=sys.stderr)
