@@ -467,8 +467,8 @@ def rows_of(X, y):
 
 def test_a_search_on_the_cluster_finds_what_threads_find(client):
     rows = rows_of(DIGITS[0][::2], DIGITS[1][::2])
-    here = fit(rows, 700, n_trials=5)
-    there = fit(rows, 700, n_trials=5, executor=DaskExecutor(client))
+    here = fit(rows, 700, n_trials=3)
+    there = fit(rows, 700, n_trials=3, executor=DaskExecutor(client))
     assert there.packed == here.packed
     assert there.report.points == here.report.points
 
@@ -482,9 +482,9 @@ def test_a_worker_that_dies_during_a_search_does_not_change_what_is_found(mortal
             killed.append(next(iter(mortal.scheduler_info()["workers"])))
             kill(mortal, killed[0])
 
-    found = fit(rows, 300, n_trials=6, executor=DaskExecutor(mortal), progress=kill_one)
+    found = fit(rows, 300, n_trials=4, executor=DaskExecutor(mortal), progress=kill_one)
     assert killed
-    assert found.packed == fit(rows, 300, n_trials=6).packed
+    assert found.packed == fit(rows, 300, n_trials=4).packed
 
 
 @pytest.mark.parametrize(
