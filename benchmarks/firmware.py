@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import billhook as bh
-from billhook.codegen import _firmware
-from billhook.codegen._measure import OPTIONS, TOOLCHAINS
+from billhook.codegen import COMPILER_OPTIONS, TOOLCHAINS, firmware_source
 
 MAIN = r"""
 #include <stdint.h>
@@ -219,7 +218,10 @@ class Firmware:
             # More rows than there are, in disorder, or the processor learns the way of each by heart.
             many = np.concatenate([np.arange(len(rows)), np.random.default_rng(0).choice(len(rows), N_HOST_ROWS)])
             (Path(folder) / "rows.bin").write_bytes(np.ascontiguousarray(rows[many], kind).tobytes())
-            _call(["gcc", *OPTIONS, "-O2", *self.model.options, "host.c", self._name("answer"), "-o", "host"], folder)
+            _call(
+                ["gcc", *COMPILER_OPTIONS, "-O2", *self.model.options, "host.c", self._name("answer"), "-o", "host"],
+                folder,
+            )
             out = _call(["./host", "rows.bin", str(len(many)), str(repeats)], folder).stdout.split()
         said = np.array(out[1 : 1 + len(rows)], int)
         self.expected = said[: len(self.rows)].astype(np.uint16).tolist()
@@ -238,9 +240,7 @@ class Firmware:
             "row.h": f"#include <stdint.h>\ntypedef {self.model.row} row_t;\ntypedef {self.stored} stored_t;\n"
             f"#define N_FEATURES {self.rows.shape[1]}\n",
             "rows.h": f"#define N_ROWS {len(self.rows)}\n#define ROWS {text}\n",
-            "start.c": _firmware.CORTEX_START,
-            "link.ld": _firmware.CORTEX_LINK,
-            "counter.c": _firmware.COUNTER,
+            **{name: firmware_source(name) for name in ("start.c", "link.ld", "counter.c")},
             **self.model.files,
         }
         for name, text in files.items():
@@ -248,7 +248,13 @@ class Firmware:
 
     def _compile(self, folder, target, family, stem, repeat=1, prescaler=8):
         tools = TOOLCHAINS[family]
-        command = [tools.compiler, *OPTIONS, *tools.options, f"-DREPEAT={repeat}", f"-DPRESCALER={prescaler}"]
+        command = [
+            tools.compiler,
+            *COMPILER_OPTIONS,
+            *tools.options,
+            f"-DREPEAT={repeat}",
+            f"-DPRESCALER={prescaler}",
+        ]
         if family == "avr":
             # The linker may not refuse what is too large: that is for the numbers to say.
             room = ["-Wl,--defsym=__TEXT_REGION_LENGTH__=0x800000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x100000"]

@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
 import billhook as bh
-from billhook.pruning._judged import judge
+from billhook.pruning import evaluate_trees
 
 
 def eeg():
@@ -55,7 +55,7 @@ def run(method, judged):
 
 
 def prepared(forest, X, y):
-    judged = judge(forest, X, y, None)
+    judged = evaluate_trees(forest, X, y, None)
     assert judged.votes.shape == judged.right.shape
     return judged
 

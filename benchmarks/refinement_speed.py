@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 import billhook as bh
 from billhook.refinement._data import read_rows
+from billhook.refinement._fitting import LeafFitter
 from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem
-from billhook.refinement._run import Run
 
 SHAPES = {"eeg": (11_984, 14, 2), "chess": (22_444, 23, 18)}
 
@@ -48,7 +48,7 @@ def seconds(forest, X, y, **options):
     """Return the seconds that the passes take, how many there were, and the accuracy on the rows."""
     settings = RefinementOptions(**options)
     problem = Problem(forest, settings.keeps_pairs(settings.losses(forest)))
-    given = read_rows(
+    data = read_rows(
         problem,
         X,
         y,
@@ -56,17 +56,17 @@ def seconds(forest, X, y, **options):
         by_row=settings.solver == "sgd",
         validation=None,
         validation_fraction=None,
-        seen=None,
+        in_bag=None,
         model=forest,
         n_jobs=None,
         random=np.random.RandomState(0),
     )
-    run = Run(problem, settings, given, 0, 1, None)
+    fitter = LeafFitter(problem, settings, data, 0, 1, None)
     loss = settings.losses(forest)[0]
     start = time.perf_counter()
-    outcome = run.fit_all(loss, loss.l2, settings.n_passes, rows=given.is_own, stalls=True)
+    fit = fitter.fit_all(loss, loss.l2, settings.n_passes, rows=data.is_own, until_converged=True)
     elapsed = time.perf_counter() - start
-    return elapsed, outcome.n_passes, np.mean(outcome.forest.predict(X) == y)
+    return elapsed, fit.n_passes, np.mean(fit.forest.predict(X) == y)
 
 
 def compare():
@@ -111,11 +111,11 @@ def large():
         Path("/proc/self/clear_refs").write_text("5")  # the peak is now what there is
         before = memory("VmRSS")
         start = time.perf_counter()
-        report = bh.refinement_report(forest, X, y, solver=solver, random_state=0)
+        _, report = bh.refine(forest, X, y, solver=solver, random_state=0, return_report=True)
         elapsed = time.perf_counter() - start
         print(
             f"  {solver}: {elapsed:5.1f} s in all, {report.n_passes} passes kept, "
-            f"{memory('VmHWM') - before:6.0f} MB more, l2 {report.l2:g}, judged by {report.judged_by}, "
+            f"{memory('VmHWM') - before:6.0f} MB more, l2 {report.l2:g}, validated on {report.validated_on}, "
             f"error held out {report.validation[0]:.4f} -> {min(report.validation):.4f}",
             flush=True,
         )
@@ -124,8 +124,8 @@ def large():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--large", action="store_true")
-    given = parser.parse_args()
-    if given.large:
+    data = parser.parse_args()
+    if data.large:
         large()
     else:
         compare()

@@ -27,6 +27,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import billhook as bh
+from billhook.study import published_size
 
 TREES = (2, 4, 8, 16, 32, 64, 128)
 LEAVES = (64, 128, 256, 512, 1024)
@@ -71,7 +72,15 @@ class Fold:
     def chosen_refinement(self, forest, trial):
         """Refine as does best for the trial forest on the validation rows."""
         reports = [
-            bh.refinement_report(trial, *self.grown, loss=loss, l2=l2, validation=self.held_out, random_state=0)
+            bh.refine(
+                trial,
+                *self.grown,
+                loss=loss,
+                l2=l2,
+                validation=self.held_out,
+                random_state=0,
+                return_report=True,
+            )[1]
             for loss, l2 in WAYS
         ]
         best = min(reports, key=lambda report: min(report.validation))
@@ -91,7 +100,7 @@ class Fold:
         """Merge as does best for the trial forest on the validation rows."""
 
         def merged(what, rows, loss, l2):
-            return bh.merge(what, *rows, size=cap * 1024, accounting="as_published", loss=loss, l2=l2)
+            return bh.merge(what, *rows, size=cap * 1024, accounting=published_size, loss=loss, l2=l2)
 
         def right(way):
             return np.mean(merged(trial, self.grown, *way).predict(self.held_out[0]) == self.held_out[1])
@@ -116,7 +125,7 @@ def of_paper(fold):
     for leaves in LEAVES:
         for trees in TREES:
             forest = small(fold.whole, leaves, trees)
-            kb = forest.size("as_published") / 1024
+            kb = published_size(forest) / 1024
             if kb > max(CAPS):
                 continue
             yield "RF", (leaves, trees), kb, fold.accuracy(forest)
@@ -133,7 +142,7 @@ def beyond(fold, cap):
     """Yield the same for block coordinate descent, pruning and merging below a cap."""
     for leaves, trees in SHAPES:
         forest, trial = (small(whole, leaves, trees) for whole in (fold.whole, fold.trial))
-        share = forest.size("as_published") / 1024 / cap
+        share = published_size(forest) / 1024 / cap
         if FILLING[0] < share <= FILLING[1]:
             refined = fold.chosen_refinement(forest, trial)
             yield "bcd", (leaves, trees), cap * share, fold.accuracy(refined)
@@ -142,10 +151,10 @@ def beyond(fold, cap):
         forest, trial = small(fold.whole, leaves, trees, fold.train), small(fold.trial, leaves, trees, fold.grown)
         if share <= FILLING[1]:
             refined = fold.chosen_refinement(forest, trial)
-            yield "RE+bcd", (leaves, trees), forest.size("as_published") / 1024, fold.accuracy(refined)
+            yield "RE+bcd", (leaves, trees), published_size(forest) / 1024, fold.accuracy(refined)
         else:
             merged = fold.chosen_merging(forest, trial, cap)
-            yield "merged", (leaves, trees, cap), merged.size("as_published") / 1024, fold.accuracy(merged)
+            yield "merged", (leaves, trees, cap), published_size(merged) / 1024, fold.accuracy(merged)
 
 
 def configurations(X, y, train, test, seed):

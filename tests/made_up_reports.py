@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from billhook.budget.report._report import Board, FitReport, Point, Step
+from billhook.budget.report._report import FitReport, Point, Stage, TargetFit
 
-BOARDS = (
-    Board("arduino-uno", 32_256, 2_048, 17_320, True),
-    Board("arduino-mkr1000", 262_144, 32_768, 16_990, True),
-    Board("attiny85", 8_192, 512, 17_320, False),
-    Board("raspberry-pi-zero", 0, 0, 16_990, True),
+TARGETS = (
+    TargetFit("arduino-uno", 32_256, 2_048, 17_320, True),
+    TargetFit("arduino-mkr1000", 262_144, 32_768, 16_990, True),
+    TargetFit("attiny85", 8_192, 512, 17_320, False),
+    TargetFit("raspberry-pi-zero", 0, 0, 16_990, True),
 )
 
 
@@ -32,11 +32,11 @@ def made_up_settings(random):
     return {
         "family": str(random.choice(["boosted", "random_forest"])),
         "leaves": int(random.choice([8, 16, 32, 64])),
-        "rate": float(random.choice([0.2, 0.4, 1.0])),
+        "learning_rate": float(random.choice([0.2, 0.4, 1.0])),
         "bits": 7,
         "bins": 64,
         "min_weight": 1.0,
-        "over": float(random.choice([1.0, 2.0])),
+        "overgrow": float(random.choice([1.0, 2.0])),
         "l2": 1.0,
         "leaf_bits": 4,
         "codebook": 128,
@@ -70,13 +70,13 @@ def made_up_report(n_points=200, n_classes=10, **changes):
         "target": "arduino-uno",
         "scores": (end - 0.002, end + 0.003, end - 0.001),
         "points": points,
-        "steps": (
-            Step("grown", end + 0.0041, None, "boosted trees, 1,210 leaves"),
-            Step("made to fit", end - 0.0012, None, "sibling leaves merged, 612 are left"),
-            Step("refined", end + 0.0015, None, "leaf values fitted once more"),
-            Step("packed", end, chosen.nbytes, "leaf values of 4 bits, 128 different leaves"),
+        "stages": (
+            Stage("grown", end + 0.0041, None, "boosted trees, 1,210 leaves"),
+            Stage("made to fit", end - 0.0012, None, "sibling leaves merged, 612 are left"),
+            Stage("refined", end + 0.0015, None, "leaf values fitted once more"),
+            Stage("packed", end, chosen.nbytes, "leaf values of 4 bits, 128 different leaves"),
         ),
-        "boards": BOARDS,
+        "targets": TARGETS,
         "classes": tuple(f"digit {k}" if n_classes <= 30 else f"class {k}" for k in range(n_classes)),
         "confusion": made_up_confusion(n_classes) if n_classes else None,
         "errors": None if n_classes else np.column_stack([true, true + random.normal(0.0, 9.0, 500)]),

@@ -38,3 +38,22 @@ def read_with_pandas(path):
 
     table = pandas.read_parquet(path)
     return table[list("abcde")].to_numpy(), table["kind"].to_numpy()
+
+
+def serve_and_sleep_once():
+    """Do units of a study; sleep when a tree is added for the eleventh time, if no process has done so before."""
+    from billhook.study import _forests, _unit_process
+
+    add_tree = _forests.add_tree
+    calls = []
+
+    def add_and_sleep(*arguments):
+        add_tree(*arguments)
+        calls.append(1)
+        mark = os.environ["BILLHOOK_SLEPT"]
+        if len(calls) == 11 and not os.path.exists(mark):
+            open(mark, "w").close()
+            time.sleep(3600.0)
+
+    _forests.add_tree = add_and_sleep
+    _unit_process.serve()

@@ -16,6 +16,7 @@ HEAVY = (
     "lightgbm",
     "treelite",
     "pyarrow",
+    "jinja2",
 )
 
 
@@ -42,3 +43,20 @@ def test_importing_billhook_takes_less_than_a_second():
 def test_the_version_is_the_projects():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     assert bh.__version__ == project["version"]
+
+
+def test_every_module_can_be_imported_where_there_is_no_unix():
+    code = """if True:
+        import importlib, pkgutil, sys
+        for name in ("fcntl", "resource", "pwd", "grp", "termios"):
+            sys.modules[name] = None  # importing it is an error
+        import billhook
+        for module in pkgutil.walk_packages(billhook.__path__, "billhook."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+                print(module.name)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    modules = [path for path in Path(bh.__file__).parent.rglob("*.py") if path.name != "__main__.py"]
+    assert len(done.stdout.split()) == len(modules) - 1  # all but billhook itself

@@ -25,16 +25,15 @@ if TYPE_CHECKING:
     from billhook.interop import as_forest, to_estimator
     from billhook.packing import Packed, PackReport, load, pack, pack_report
     from billhook.pruning import (
-        PruningChoice,
         PruningGain,
         PruningMethod,
+        PruningReport,
         prune,
-        pruning_choice,
         pruning_gain,
         pruning_methods,
         pruning_order,
     )
-    from billhook.refinement import RefinementReport, merge, refine, refinement_report
+    from billhook.refinement import MergePasses, MergeReport, RefinementReport, merge, refine
 
 __version__ = "0.1.0"
 # Where the public names are, imported when they are first asked for: `import billhook` itself takes no time.
@@ -54,16 +53,15 @@ FOLDERS = {
     "interop": ("as_forest", "to_estimator"),
     "packing": ("PackReport", "Packed", "load", "pack", "pack_report"),
     "pruning": (
-        "PruningChoice",
         "PruningGain",
         "PruningMethod",
+        "PruningReport",
         "prune",
-        "pruning_choice",
         "pruning_gain",
         "pruning_methods",
         "pruning_order",
     ),
-    "refinement": ("RefinementReport", "merge", "refine", "refinement_report"),
+    "refinement": ("MergePasses", "MergeReport", "RefinementReport", "merge", "refine"),
 }
 PARTS = ("analysis", "datasets", "study")
 
@@ -75,15 +73,17 @@ __all__ = [
     "FitResult",
     "Forest",
     "Measurement",
+    "MergePasses",
+    "MergeReport",
     "MissingToolError",
     "ModelFileError",
     "PackReport",
     "Packed",
     "PrunedForestClassifier",
     "PrunedForestRegressor",
-    "PruningChoice",
     "PruningGain",
     "PruningMethod",
+    "PruningReport",
     "RefinedForestClassifier",
     "RefinedForestRegressor",
     "RefinementReport",
@@ -99,12 +99,10 @@ __all__ = [
     "pack",
     "pack_report",
     "prune",
-    "pruning_choice",
     "pruning_gain",
     "pruning_methods",
     "pruning_order",
     "refine",
-    "refinement_report",
     "study",
     "targets",
     "to_estimator",

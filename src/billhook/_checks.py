@@ -20,25 +20,25 @@ def resolve_name(name: object, table: Mapping[str, Value], missing: str, known: 
     raise ValueError(f"{missing} {name!r}; {hint}")
 
 
-def as_int(given: Any, name: str) -> int:
+def as_int(value: Any, name: str) -> int:
     """Return a whole number given in any integer type; refuse all else, True and False too."""
     try:
-        if isinstance(given, bool):
+        if isinstance(value, bool):
             raise TypeError
-        return index(given)
+        return index(value)
     except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {given!r}") from None
+        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
 
 
-def at_least_one(given: Any, name: str) -> int:
+def at_least_one(value: Any, name: str) -> int:
     """Return a whole number above 0, or say that it is none."""
-    number = as_int(given, name)
+    number = as_int(value, name)
     if number < 1:
         raise ValueError(f"{name} must be at least 1, not {number}")
     return number
 
 
-def as_bytes(given: Any, name: str = "size") -> int:
+def as_bytes(value: Any, name: str = "size") -> int:
     """Return the number of bytes that 4096, "4 KB", "64kb" or "1.5MB" mean; KB are 1024 bytes.
 
     Examples
@@ -46,15 +46,15 @@ def as_bytes(given: Any, name: str = "size") -> int:
     >>> as_bytes("4 KB"), as_bytes("4096"), as_bytes(4096)
     (4096, 4096, 4096)
     """
-    if isinstance(given, str):
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", given.strip())
+    if isinstance(value, str):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", value.strip())
         if match is None or match[2].upper() not in UNITS:
             raise ValueError(
-                f"{name} must be a number of bytes with or without B, KB, MB or GB, as 64KB, not {given!r}"
+                f"{name} must be a number of bytes with or without B, KB, MB or GB, as 64KB, not {value!r}"
             )
         number = int(float(match[1]) * UNITS[match[2].upper()])
     else:
-        number = as_int(given, name)
+        number = as_int(value, name)
     if number < 1:
-        raise ValueError(f"{name} must be at least one byte, not {given!r}")
+        raise ValueError(f"{name} must be at least one byte, not {value!r}")
     return number

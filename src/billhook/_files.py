@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the container of model files.
+"""Files and folders that are written whole or not at all, and the container of model files.
 
 The container is a JSON header and raw arrays, nothing that could run:
 
@@ -18,9 +18,10 @@ import json
 import math
 import os
 import secrets
+import shutil
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -32,26 +33,26 @@ from numpy.typing import NDArray
 MAGIC = b"BILLHOOK"
 VERSION = 1
 PREFIX = struct.Struct("<8sIII")
-# Python's objects can take 30 times the room of their JSON; names for a hundred thousand features fit ten times.
+# Python's objects can take 30 times the memory of their JSON; names for a hundred thousand features fit ten times.
 MAX_HEADER = 2**24
 DTYPES = ("|b1", "<i4", "<i8", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8")
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file beside `path` that takes its place at the end; after an error all is as it was.
+    """Open a temporary file that takes the place of `path` at the end; after an error all is as it was.
 
     Parameters
     ----------
     path : path of a file
-        Its folder is there; the file may be.
+        Its folder must exist; a file there is replaced, and its permissions are kept.
     """
     target = Path(path).resolve()  # a link stays a link
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    temporary = target.parent / f".billhook-{secrets.token_hex(8)}"
+    temporary = _temporary_in(target.parent)
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -63,6 +64,69 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
+        raise
+
+
+@contextmanager
+def atomic_folder(
+    path: str | os.PathLike[str], *, replace: bool = False, whole: Collection[str] = ()
+) -> Iterator[Path]:
+    """Make a temporary folder whose files take their places in `path` at the end; after an error all is as it was.
+
+    Parameters
+    ----------
+    path : path of a folder
+        The folder above it must exist. It is made if it does not exist.
+    replace : bool
+        Whether the folder may hold something already: then files of the same names are replaced, and others stay.
+    whole : names
+        Folders in it that are replaced as a whole: nothing stays in them.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(path))
+    if target.is_dir() and any(target.iterdir()) and not replace:
+        raise FileExistsError(errno.EEXIST, "the folder is not empty; force=True replaces files in it", str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    is_new = not target.exists()
+    temporary = _temporary_in(target.parent if is_new else target)
+    try:
+        temporary.mkdir()
+        yield temporary
+        if is_new:
+            temporary.rename(target)
+        else:
+            _move_all(temporary, target, whole)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _temporary_in(folder: Path) -> Path:
+    return folder / f".billhook-{secrets.token_hex(8)}"
+
+
+def _move_all(source: Path, target: Path, whole: Collection[str]) -> None:
+    """Move all files, and the folders in `whole`, to another folder; if one cannot be moved, move all back."""
+    files = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
+    names = [name for name in files if name.parts[0] not in whole]
+    names += [Path(name) for name in whole if (source / name).exists()]
+    replaced = _temporary_in(source)
+    moved: list[Path] = []
+    try:
+        for name in names:
+            moved.append(name)
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            if (target / name).exists():
+                (replaced / name).parent.mkdir(parents=True, exist_ok=True)
+                (target / name).rename(replaced / name)
+            (source / name).rename(target / name)
+    except BaseException:
+        for name in reversed(moved):
+            if not (source / name).exists():
+                (target / name).rename(source / name)
+            if (replaced / name).exists():
+                (replaced / name).rename(target / name)
         raise
 
 
@@ -100,7 +164,7 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
         allow_nan=False,
     ).encode()
     if len(header) > MAX_HEADER:
-        raise ValueError(f"names and labels take {len(header):,} bytes, and a file has room for {MAX_HEADER:,}")
+        raise ValueError(f"names and labels take {len(header):,} bytes, and a file holds at most {MAX_HEADER:,}")
     with atomic_write(path) as file:
         file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
         file.write(header)

@@ -186,9 +186,11 @@ def test_data_sets_on_which_a_method_has_no_score_are_left_out():
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(ValueError, match="not one alone: the scores have only 'm0'"):
+    with pytest.raises(ValueError, match="needs at least two methods; there is only 'm0'"):
         bh.analysis.compare(scores([[1], [2]]))
-    with pytest.raises(ValueError, match="only on 'set 1' has every method a score"):
+    with pytest.raises(
+        ValueError, match="needs at least two data sets on which every method has a score; there is only 'set 1'"
+    ):
         bh.analysis.compare(scores([[1, np.nan, 2], [1, 2, 3]]))
-    with pytest.raises(ValueError, match="alpha is a probability between 0 and 1, not 5"):
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1, not 5"):
         bh.analysis.compare(scores([[1, 2], [3, 4]]), alpha=5)

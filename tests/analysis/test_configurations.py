@@ -100,9 +100,9 @@ def test_results_that_cannot_be_analysed_are_refused():
         bh.analysis.configurations(pd.DataFrame([good]), size="packed")
     with pytest.raises(ValueError, match=r"1 runs are in the results more than once.*drop_duplicates"):
         bh.analysis.configurations(pd.DataFrame([good, good]))
-    with pytest.raises(ValueError, match="the results have no column 'status'"):
+    with pytest.raises(ValueError, match="the results lack the column 'status'"):
         bh.analysis.configurations(pd.DataFrame([good]).drop(columns="status"))
-    with pytest.raises(TypeError, match="results are a pandas DataFrame, not list"):
+    with pytest.raises(TypeError, match="results must be a pandas DataFrame, not list"):
         bh.analysis.configurations([good])
 
 

@@ -62,21 +62,21 @@ def test_the_overlap_of_labels_would_be_noticed():
     assert outside(figure)
 
 
-def test_a_critical_difference_diagram_has_a_bar_for_each_clique_and_the_best_at_the_right():
+def test_a_critical_difference_diagram_has_a_bar_for_each_clique_and_the_best_on_the_left():
     compared = bh.analysis.compare(bh.analysis.published("area_under_pareto_front"))
     axes = bh.analysis.critical_difference_diagram(compared).axes[0]
     bars = [line for line in axes.lines if line.get_linewidth() == 4]
     assert len(bars) == len(compared.cliques) == 3
     labels = {text.get_text(): text.get_position() for text in axes.texts}
-    assert labels["1"][0] > labels["10"][0]
-    assert labels["RF-LR  1.53"][0] > labels["CA  9.75"][0]
+    assert labels["1"][0] < labels["10"][0]
+    assert labels["RF-LR  1.53"][0] < labels["CA  9.75"][0]
     # A bar goes from the first to the last rank of its clique, and a little beyond.
-    per_rank = labels["1"][0] - labels["2"][0]
+    per_rank = labels["2"][0] - labels["1"][0]
     for bar, clique in zip(bars, compared.cliques, strict=True):
         left, right = bar.get_xdata()
         ranks = compared.mean_ranks[list(clique)]
         assert right - left == pytest.approx((ranks.max() - ranks.min()) * per_rank + 0.1)
-        assert right - 0.05 == pytest.approx(labels["1"][0] - (ranks.min() - 1) * per_rank)
+        assert left + 0.05 == pytest.approx(labels["1"][0] + (ranks.min() - 1) * per_rank)
 
 
 def test_every_method_has_its_colour_and_marker_in_every_figure():

@@ -57,7 +57,7 @@ def test_a_front_worked_out_by_hand():
 
 
 def test_a_front_needs_an_accuracy_and_a_size_for_each_model():
-    with pytest.raises(ValueError, match=r"not of the shapes \(2,\) and \(3,\)"):
+    with pytest.raises(ValueError, match=r"not the shapes \(2,\) and \(3,\)"):
         bh.analysis.pareto_front([1, 2], [1, 2, 3])
 
 
@@ -155,7 +155,7 @@ def test_nothing_fits_below_a_cap():
 
 @pytest.mark.parametrize("cap", [0, -1, np.nan, np.inf])
 def test_a_cap_is_a_positive_number(cap):
-    with pytest.raises(ValueError, match="positive number of kilobytes"):
+    with pytest.raises(ValueError, match="kilobytes must be a positive number"):
         bh.analysis.best_below(configured(("a", "RF", 0.5, 32)), cap)
 
 

@@ -31,9 +31,9 @@ def test_the_smallest_or_nothing_may_be_bold():
     row = pd.DataFrame([[1.5, 2.0]], index=["eeg"])
     assert rows_of(row, digits=1, best="smallest") == [r"eeg & \textbf{1.5} & 2.0 \\"]
     assert rows_of(row, digits=1, best=None) == [r"eeg & 1.5 & 2.0 \\"]
-    with pytest.raises(ValueError, match="best in a row is never 'larges'; did you mean 'largest'"):
+    with pytest.raises(ValueError, match="best cannot be 'larges'; did you mean 'largest'"):
         rows_of(row, best="larges")
-    with pytest.raises(ValueError, match="digits after the point cannot be -1"):
+    with pytest.raises(ValueError, match="digits must be 0 or more, not -1"):
         rows_of(row, digits=-1)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from billhook.analysis import areas, best_below, compare, configurations, published, rank, wins, write_report
 from billhook.analysis.report._methods import look_of, luminance
-from billhook.analysis.report._payload import boards, stops_of
+from billhook.analysis.report._payload import stops_of, targets_by_flash
 from made_up_studies import BEYOND, PAPER, run, study
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 
@@ -185,10 +185,10 @@ def test_a_mean_a_fraction_of_a_byte_above_the_cap_is_above_it(report):
     assert content["runs"][0]["bytes"] == [32769]
 
 
-def test_the_slider_stops_at_every_power_of_two_and_at_the_flash_of_every_board():
+def test_the_slider_stops_at_every_power_of_two_and_at_the_flash_of_every_target():
     stops = stops_of(5_000, 9 << 20, (32, 64, 128, 256))
     assert {2**k for k in range(12, 25)} <= set(stops)
-    assert {board.flash for board in boards()} <= set(stops)
+    assert {target.flash for target in targets_by_flash()} <= set(stops)
     assert stops[0] == 4096
     assert stops[-1] == 16 << 20
     assert max(after / before for before, after in pairwise(stops)) < 1.2
@@ -252,13 +252,13 @@ def test_areas_ranks_wins_and_pairs_are_those_of_the_results(whole):
     assert [line[1:] for line in found[1:]] == wins(scores).loc[order, order].to_numpy().tolist()
     pairs = {(line[0]["text"], line[1]["text"]): line[4]["text"] for line in cells(whole, "pairs")[1:]}
     assert pairs == {
-        (first, second): "yes" if differs else "not shown"
+        (first, second): "yes" if differs else "no"
         for first, second, differs in compared.pairs[["first", "second", "differs"]].itertuples(index=False)
     }
 
 
 def test_where_methods_cannot_be_compared_the_page_says_why(report):
-    assert "There is no test: methods are compared over several data sets" in report(EDGES["one data set"]).section(
+    assert "No statistical test: a comparison needs at least two data sets" in report(EDGES["one data set"]).section(
         "together"
     )
 
@@ -436,7 +436,7 @@ def test_saving_replaces_the_file_and_leaves_nothing_else(tmp_path):
 
 def test_bad_input_is_said_and_leaves_no_file(tmp_path):
     path = tmp_path / "report.html"
-    with pytest.raises(TypeError, match="about is a mapping from names to facts, not str"):
+    with pytest.raises(TypeError, match="about must be a mapping, not str"):
         write_report(RESULTS, path, about="mine")
     with pytest.raises(ValueError, match=r"there is no size 'pape'.*paper"):
         write_report(RESULTS, path, size="pape")

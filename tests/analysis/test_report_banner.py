@@ -32,9 +32,7 @@ def facts(read):
 def test_an_unfinished_study_says_so_below_its_title(page):
     read = page(RESULTS, runs=2840)
     [words] = read.all("p", role="status")
-    assert words["text"] == (
-        "Unfinished: 54 of 2,840 runs are there; methods and data sets are compared by what is there."
-    )
+    assert words["text"] == ("Unfinished: 54 of 2,840 runs have finished; all comparisons use these runs only.")
     tags = [element["tag"] for element in read.elements]
     assert read.elements.index(words) == tags.index("h1") + 1
     assert facts(read)["Runs"] == "54: 54 done"
@@ -56,9 +54,9 @@ def test_a_number_of_runs_in_words_is_told_as_it_is(page):
     assert facts(page(RESULTS, runs="about a hundred"))["Runs"] == "about a hundred"
 
 
-def test_one_run_is_there(page):
+def test_one_run_has_finished(page):
     [words] = page(RESULTS[:1], runs=2).all("p", role="status")
-    assert words["text"].startswith("Unfinished: 1 of 2 runs is there; ")
+    assert words["text"].startswith("Unfinished: 1 of 2 runs has finished; ")
 
 
 def test_runs_that_are_counted_elsewhere_are_there(page):
@@ -78,7 +76,7 @@ def test_configurations_without_folds_that_others_have_are_counted_and_their_dat
     lost = (RESULTS["method"] == "RE") & (RESULTS["fold"] == 2) & (RESULTS["data"] != "magic")
     words = [
         "6 configurations lack folds that others on the same data set have; their means are over fewer folds. "
-        "This is so on chess and eeg."
+        "Affected data sets: chess and eeg."
     ]
     assert said(page(RESULTS[~lost])) == [[], words]
     failed = RESULTS.copy()
@@ -92,7 +90,7 @@ def test_configurations_without_folds_that_others_have_are_counted_and_their_dat
 def test_one_configuration_without_a_fold_is_told(page):
     assert said(page(RESULTS.drop(RESULTS.index[0])))[1] == [
         "1 configuration lacks folds that others on the same data set have; its mean is over fewer folds. "
-        "This is so on eeg."
+        "Affected data sets: eeg."
     ]
 
 
@@ -112,14 +110,14 @@ def test_as_many_folds_are_not_the_same_folds(page):
 def test_of_many_data_sets_a_few_are_named(n, names, page):
     rows = [run(data, "A", fold=fold) for data in SETS for fold in range(2)]
     rows += [run(data, "B", fold=fold) for k, data in enumerate(SETS) for fold in range(1 if k < n else 2)]
-    assert said(page(pd.DataFrame(rows)))[1][0].endswith(f"This is so on {names}.")
+    assert said(page(pd.DataFrame(rows)))[1][0].endswith(f"Affected data sets: {names}.")
 
 
 def test_names_are_text_whatever_they_are(page):
     hostile = RESULTS.replace({"data": {"eeg": HOSTILE}})
-    assert f"This is so on {HOSTILE}." in said(page(hostile.drop(hostile.index[0])))[1][0]
+    assert f"Affected data sets: {HOSTILE}." in said(page(hostile.drop(hostile.index[0])))[1][0]
 
 
 def test_data_sets_in_a_categorical_column_are_named_too(page):
     table = RESULTS.drop(RESULTS.index[0]).astype({"data": "category"})
-    assert said(page(table))[1][0].endswith("This is so on eeg.")
+    assert said(page(table))[1][0].endswith("Affected data sets: eeg.")

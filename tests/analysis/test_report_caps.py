@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from billhook.analysis import best_below, configurations, write_report
-from billhook.analysis.report._payload import boards, stops_of
+from billhook.analysis.report._payload import stops_of, targets_by_flash
 from made_up_studies import run, study
 from pages import Reader
 
@@ -86,7 +86,7 @@ def test_the_slider_goes_no_further_than_caps_models_and_boards_between_them():
     assert stops_of(5_000, 6_000, (5,))[0] == 4096
     assert stops_of(5_000, 6_000, (5,))[-1] == 8192
     assert stops_of(5_000, 6_000, (0.5, 2))[0] == 512
-    assert not {board.flash for board in boards()} & set(stops_of(5_000, 6_000, (5,)))
+    assert not {target.flash for target in targets_by_flash()} & set(stops_of(5_000, 6_000, (5,)))
 
 
 def test_caps_below_all_models_and_above_them_make_a_page(page):

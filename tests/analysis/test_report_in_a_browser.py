@@ -73,7 +73,7 @@ def check_table(page, table=TABLE):
         row = best.loc[name, heads[3:]]
         np.testing.assert_allclose([float(s.replace("\N{EN DASH}", "nan")) for s in scores], row, atol=0.00501)
         if row.isna().all():
-            assert (winner, model) == ("nothing this small", "")
+            assert (winner, model) == ("no model this small", "")
             continue
         method, accuracy = winner.rsplit(" ", 1)
         assert row[method] == row.max() == pytest.approx(float(accuracy), abs=0.00501)
@@ -158,7 +158,7 @@ def test_the_verdict_names_methods_by_the_number_of_data_sets_on_which_they_are_
             continue
         pattern = (
             r"Below \S+ [KM]?B: (.+) is the most accurate on (\d+) of (\d) data sets?(.*?)\."
-            r"( On \d nothing is this small\.)?"
+            r"( No model is this small on \d data sets?\.)?"
         )
         first, n_best, n_data, others, rest = re.fullmatch(pattern, verdict).groups()
         said = [
@@ -168,7 +168,9 @@ def test_the_verdict_names_methods_by_the_number_of_data_sets_on_which_they_are_
         assert dict(said) == counts.to_dict()
         assert [n for _, n in said] == sorted(counts, reverse=True)
         assert int(n_data) == len(best)
-        assert rest == (f" On {4 - len(best)} nothing is this small." if len(best) < 4 else None)
+        assert rest == (
+            f" No model is this small on {4 - len(best)} data set{'s' * (len(best) < 3)}." if len(best) < 4 else None
+        )
         n_unequal += counts.nunique() > 1
     assert n_unequal > 0
 
@@ -195,7 +197,7 @@ def test_with_all_methods_off_nothing_breaks(page):
     page.run("document.querySelectorAll('.method').forEach((button) => button.click())")
     heads, lines = page.run(READ_TABLE)
     assert heads == ["data set", "best", "model"]
-    assert [line[1] for line in lines[:4]] == ["nothing this small"] * 4
+    assert [line[1] for line in lines[:4]] == ["no model this small"] * 4
 
 
 def test_the_map_has_the_winner_of_every_stop(page):
@@ -249,25 +251,25 @@ def test_equal_methods_share_the_first_place_and_a_model_as_large_as_the_cap_is_
     assert browser.run(READ_MAP) == [["eeg", ["eeg: A and B from 64 KB"]]]
     tab_to(browser, "document.getElementById('cap')")
     browser.press("ArrowLeft")
-    assert browser.run(READ_TABLE)[1][0][1] == "nothing this small"
+    assert browser.run(READ_TABLE)[1][0][1] == "no model this small"
 
 
-def test_boards_say_whether_they_have_room_and_set_the_cap(page):
-    read = (
-        "[...document.querySelectorAll('.board')].map((board) => [...board.children].map((part) => part.innerText))"
-    )
+def test_targets_say_whether_they_are_large_enough_and_set_the_cap(page):
+    read = "[...document.querySelectorAll('.target')].map((one) => [...one.children].map((part) => part.innerText))"
     flashes = {target.name: target.flash for target in targets() if target.flash}
-    boards = page.run(read)
-    assert {name: said for name, _, said in boards} == {
-        name: "has room" if flash >= 65536 else "too small" for name, flash in flashes.items()
+    shown = page.run(read)
+    assert {name: said for name, _, said in shown} == {
+        name: "large enough" if flash >= 65536 else "too small" for name, flash in flashes.items()
     }
-    tab_to(page, "document.querySelector('.board[data-flash=\"196608\"]')")
+    tab_to(page, "document.querySelector('.target[data-flash=\"196608\"]')")
     page.press(" ")
     assert check_table(page) == 192 * 1024
-    assert "smallest board with that much flash: stm32l0 (7 of 9)" in page.run("document.body.innerText")
-    page.run("document.querySelector('.board').click()")
+    assert "smallest target with that much flash: stm32l0 (7 of 9 targets are large enough)" in page.run(
+        "document.body.innerText"
+    )
+    page.run("document.querySelector('.target').click()")
     assert check_table(page) == 32_256
-    assert [said for _, _, said in page.run(read)] == ["has room"] * 9
+    assert [said for _, _, said in page.run(read)] == ["large enough"] * 9
 
 
 def test_pointing_at_a_dot_tells_its_configuration(page):
@@ -363,7 +365,7 @@ def test_that_a_study_is_unfinished_is_read_on_any_paper(browser, folder, option
       return { words: banner.innerText, top: box.top - title.bottom, width: box.width, height: box.height,
         right: box.right, ink: style.color, paper: style.backgroundColor, seen: style.visibility, }; })""")
     unfinished, folds = look
-    assert unfinished["words"].startswith(f"Unfinished: {len(RESULTS) - 1:,} of 2,840 runs are there")
+    assert unfinished["words"].startswith(f"Unfinished: {len(RESULTS) - 1:,} of 2,840 runs have finished")
     assert folds["words"].startswith("1 configuration lacks folds")
     assert 0 <= unfinished["top"] < 40
     for banner in look:

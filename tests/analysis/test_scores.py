@@ -52,5 +52,5 @@ def test_scores_that_cannot_be_ranked_are_refused():
         bh.analysis.rank(scores([]))
     with pytest.raises(ValueError, match="the method 'A' is in the table of scores more than once"):
         bh.analysis.rank(scores([[1, 2]], "AA"))
-    with pytest.raises(TypeError, match="a row per data set, not list"):
+    with pytest.raises(TypeError, match="with a row per data set, not list"):
         bh.analysis.rank([[1, 2]])

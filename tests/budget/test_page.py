@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from billhook.budget.report._page import page
-from billhook.budget.report._report import Board, Point, Step
-from made_up_reports import BOARDS, made_up_points, made_up_report
+from billhook.budget.report._report import Point, Stage, TargetFit
+from made_up_reports import TARGETS, made_up_points, made_up_report
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 
 
@@ -46,14 +46,14 @@ EDGES = {
     "hardly different scores": made_up_report(
         points=tuple(replace(p, score=0.9 + p.nbytes * 1e-16) for p in flat(0.9))
     ),
-    "no boards": made_up_report(20, boards=(), target=None),
+    "no targets": made_up_report(20, targets=(), target=None),
     "no target": made_up_report(20, target=None),
-    "a target that is no board": made_up_report(20, target="generic"),
+    "a target that is not in the list": made_up_report(20, target="generic"),
     "regression": made_up_report(20, 0),
     "regression of one number": made_up_report(20, 0, errors=np.full((9, 2), 4.0)),
     "no rows held out": made_up_report(20, 0, errors=np.empty((0, 2))),
     "a class without rows": made_up_report(20, 3, confusion=np.array([[5, 1, 0], [0, 0, 0], [2, 0, 9]])),
-    "no points, steps or notes": replace(made_up_report(), points=(), steps=(), notes=(), versions={}),
+    "no points, stages or notes": replace(made_up_report(), points=(), stages=(), notes=(), versions={}),
     "no finite score": made_up_report(points=flat(-np.inf), scores=(-np.inf,)),
     "large numbers": made_up_report(20, 0, errors=np.array([[1e9, -1e9], [3e9, 2e8]])),
 }
@@ -92,8 +92,8 @@ def hostile(text):
         scoring=text,
         target=text,
         points=tuple(points),
-        steps=(Step(text, 0.5, None, text),),
-        boards=(Board(text, 10, 10, 5, True),),
+        stages=(Stage(text, 0.5, None, text),),
+        targets=(TargetFit(text, 10, 10, 5, True),),
         classes=(text, text + "2"),
         confusion=np.array([[3, 1], [0, 2]]),
         notes=(text,),
@@ -125,7 +125,7 @@ def test_nothing_is_loaded_from_elsewhere():
     check_loads_nothing(read)
 
 
-@pytest.mark.parametrize("name", ["thousands of candidates", "negative scores", "one candidate", "no boards"])
+@pytest.mark.parametrize("name", ["thousands of candidates", "negative scores", "one candidate", "no targets"])
 def test_dots_are_further_right_with_bytes_and_higher_with_score(name):
     report = EDGES[name]
     places = dots(Reader(page(report)))
@@ -180,7 +180,7 @@ def test_a_few_hopeless_candidates_do_not_flatten_the_others():
     heights = [height for _, height in dots(read).values()]
     assert dots(read)[99][1] == min(heights) == 0.0
     assert np.ptp(np.sort(heights)[1:]) > 20.0
-    assert "1 candidate below" in read.section("candidates")
+    assert "1 configuration with a score below" in read.section("candidates")
 
 
 def test_a_dot_says_size_score_and_settings_and_one_can_be_reached_with_the_tab_key():
@@ -191,7 +191,7 @@ def test_a_dot_says_size_score_and_settings_and_one_can_be_reached_with_the_tab_
     for dot in dots:
         point = report.points[int(dot["id"][4:])]
         assert dot["aria-label"].startswith(f"{point.nbytes:,} bytes, {point.score:.2%}, ")
-        assert f"{point.settings['leaves']} leaves a tree" in dot["data-settings"]
+        assert f"at most {point.settings['leaves']} leaves per tree" in dot["data-settings"]
 
 
 def test_the_table_of_the_front_has_every_candidate_of_it_and_marks_the_chosen():
@@ -200,14 +200,14 @@ def test_the_table_of_the_front_has_every_candidate_of_it_and_marks_the_chosen()
     wanted = sorted((point.nbytes for point in report.points if point.is_on_front), reverse=True)
     links = [link["text"] for link in read.all("a")]
     assert links == [f"{nbytes:,}" for nbytes in wanted]
-    [chosen] = [row for row in read.all("tr", class_="chosen") if "leaves a tree" in row["text"]]
+    [chosen] = [row for row in read.all("tr", class_="chosen") if "leaves per tree" in row["text"]]
     point = next(point for point in report.points if point.is_chosen)
     assert chosen["text"].startswith(f"{point.nbytes:,}{point.score:.2%}chosen ")
 
 
 def test_settings_that_all_of_the_front_share_are_said_once():
     read = Reader(page(made_up_report(60)))
-    assert read.section("front").count("4-bit leaf values") == 1
+    assert read.section("front").count("leaf values quantised to 4 bits") == 1
 
 
 def test_a_chosen_model_that_is_not_on_the_front_is_in_the_table():
@@ -258,31 +258,34 @@ def test_thousands_of_rows_are_thinned_out():
     assert len(Reader(page(made_up_report(5, 0, errors=errors))).all("circle", class_="row")) == 2000
 
 
-def test_boards_say_in_words_whether_the_model_fits():
+def test_targets_say_in_words_whether_the_model_fits():
     read = Reader(page(made_up_report(5)))
     rows = [row["text"] for row in read.all("tr")]
-    assert [any(board.name in row and "does not fit" in row for row in rows) for board in BOARDS] == [
-        not board.fits for board in BOARDS
+    assert [any(target.name in row and "does not fit" in row for row in rows) for target in TARGETS] == [
+        not target.fits for target in TARGETS
     ]
-    assert any(row == ("arduino-uno targetfits54%17,32032,2562,048") for row in rows)
+    assert any(row == ("arduino-uno selectedfits54%17,32032,2562,048") for row in rows)
     assert any(row == "attiny85does not fit211%17,3208,192512" for row in rows)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "it fits arduino-uno."),
-        ({"target": "attiny85"}, "it does not fit attiny85."),
-        ({"target": None}, "it fits 3 of the 4 boards below."),
-        ({"target": None, "boards": BOARDS[:2]}, "it fits all boards below."),
-        ({"target": None, "boards": BOARDS[2:3]}, "it fits none of the 1 boards below."),
-        ({"target": None, "boards": ()}, "on rows it has not seen."),
-        ({"target": "generic"}, "on rows it has not seen, for generic."),
-        ({"scores": (0.75,)}, "with accuracy 75.00% on rows"),
-        ({"scores": (0.7, 0.8)}, "with accuracy 75.00% (70.00% to 80.00% on 2 splits)"),
-        ({"scoring": "neg_log_loss", "scores": (-0.123456,)}, "with neg log loss \N{MINUS SIGN}0.1235 on"),
-        ({"scoring": "balanced_accuracy", "scores": (0.5,)}, "balanced accuracy 50.00%"),
-        ({"task": "regression", "scoring": "r2", "scores": (0.5,)}, "regression model of"),
+        ({}, "It fits arduino-uno."),
+        ({"target": "attiny85"}, "It does not fit attiny85."),
+        ({"target": None}, "It fits 3 of the 4 targets below."),
+        ({"target": None, "targets": TARGETS[:2]}, "It fits all of the targets below."),
+        ({"target": None, "targets": TARGETS[2:3]}, "It fits none of the targets below."),
+        ({"target": None, "targets": ()}, "splits)."),
+        ({"target": "generic"}, "Its target is generic."),
+        ({"scores": (0.75,)}, "Its accuracy on held-out rows is 75.00%. It fits"),
+        ({"scores": (0.7, 0.8)}, "Its accuracy on held-out rows is 75.00% (70.00% to 80.00% on 2 splits)."),
+        (
+            {"scoring": "neg_log_loss", "scores": (-0.123456,)},
+            "Its neg log loss on held-out rows is \N{MINUS SIGN}0.1235.",
+        ),
+        ({"scoring": "balanced_accuracy", "scores": (0.5,)}, "balanced accuracy on held-out rows is 50.00%"),
+        ({"task": "regression", "scoring": "r2", "scores": (0.5,)}, "A regression model of"),
     ],
 )
 def test_the_summary_says_what_was_found(changes, words):
@@ -290,9 +293,9 @@ def test_the_summary_says_what_was_found(changes, words):
     assert words in summary["text"]
 
 
-def test_steps_say_what_they_gained_or_lost():
-    steps = (Step("grown", 0.95, None, ""), Step("merged", 0.92, None, ""), Step("packed", 0.935, 2000, "4 bits"))
-    read = Reader(page(made_up_report(5, steps=steps)))
+def test_stages_say_what_they_gained_or_lost():
+    stages = (Stage("grown", 0.95, None, ""), Stage("merged", 0.92, None, ""), Stage("packed", 0.935, 2000, "4 bits"))
+    read = Reader(page(made_up_report(5, stages=stages)))
     rows = [row["text"] for row in read.all("tr")]
     assert "grown95.00%" in rows
     assert "merged92.00%\N{MINUS SIGN}3.00 points" in rows
@@ -370,4 +373,4 @@ def test_a_browser_shows_the_settings_of_a_dot_and_a_phone_is_wide_enough(browse
     assert body_width <= 390
     for text, k in zip(panels, (0, 1, 3), strict=True):
         assert text.startswith(f"{points[k].nbytes:,} bytes, ")
-        assert f"{k} leaves a tree" in text
+        assert f"at most {k} leaves per tree" in text

@@ -59,7 +59,7 @@ def test_failures_are_told_with_their_reasons(tmp_path, capsys):
         main([*given, "--jobs", "1"])
     out = capsys.readouterr().out
     assert "16 done, 8 failed" in out
-    assert "(RF; iris): ValueError: the loss grows without end" in out
+    assert "(RF; iris): ValueError: the loss diverges" in out
 
 
 def test_the_state_of_a_study(own, capsys):

@@ -17,16 +17,11 @@ from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.cli import main
 from billhook.cluster import _client, _distributed_rows
 from billhook.cluster._client import ClusterError, connect
-from billhook.cluster._descent import (
-    ClusterDescent,
-    ClusterWorkers,
-    merge_on_cluster,
-    refine_on_cluster,
-    round_on_cluster,
-)
+from billhook.cluster._descent import ClusterDescent, merge_on_cluster, refine_on_cluster
 from billhook.cluster._growing import grow_on_cluster
+from billhook.cluster._map import ClusterWorkers, map_on_cluster
 from billhook.cluster._partitions import Partitions
-from billhook.refinement import LOSSES, Descent, Problem, find_leaves
+from billhook.refinement import LOSSES
 
 distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'billhook[dask]'")
 
@@ -64,11 +59,11 @@ def kill(client, address):
 
 @pytest.fixture
 def kill_at(monkeypatch):
-    """Return a function that has a worker killed right before these tasks of a crew, one that holds rows."""
+    """Return a function that has a worker, one that holds rows, killed right before these tasks."""
     killed = []
 
     def arrange(*numbers):
-        ask = _distributed_rows.Crew._ask
+        ask = _distributed_rows.DistributedRows._ask
 
         def ask_after_killing(self, wanted, task):
             if self.n_tasks in numbers and self.n_tasks not in killed:
@@ -76,7 +71,7 @@ def kill_at(monkeypatch):
                 kill(self.client, self._places[0].address)
             return ask(self, wanted, task)
 
-        monkeypatch.setattr(_distributed_rows.Crew, "_ask", ask_after_killing)
+        monkeypatch.setattr(_distributed_rows.DistributedRows, "_ask", ask_after_killing)
         return killed
 
     return arrange
@@ -120,26 +115,6 @@ def test_refining_ends_where_one_process_would(client):
     np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
 
 
-# Not Huber's: its width is not to be had of `Descent` alone.
-@pytest.mark.parametrize("case", [name for name in FORESTS if "Huber" not in name], indirect=True)
-def test_rounding_is_that_of_one_process(client, case):
-    forest, X, y, loss = case
-    problem = Problem(forest)
-    table = problem.value * problem.weight_of_leaf
-    unit = np.full(problem.base.size, np.abs(table).max() / 30.0)
-    leaf = find_leaves(problem, [(X, len(y))], by_row=False, n_jobs=None)
-    code = y if forest.classes is None else np.searchsorted(forest.classes, y)
-    descent = Descent(
-        problem, leaf, problem.targets(code, LOSSES[loss]), np.ones(len(y)), LOSSES[loss], 1.0, 1.0, table
-    )
-    expected = descent.round_to(unit, -31, 31, 2)
-    parts = Partitions.from_arrays(X, y, n_parts=3)
-    rounded = round_on_cluster(client, forest, parts, unit=unit, lowest=-31, highest=31, loss=loss, n_passes=2)
-    actual = Problem(rounded).value * problem.weight_of_leaf
-    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(actual / unit[0], np.rint(actual / unit[0]), atol=1e-9)
-
-
 def test_merging_is_that_of_one_process(client, case):
     forest, X, y, loss = case
     wanted = forest.n_leaves // 3
@@ -164,11 +139,11 @@ def test_a_tree_takes_one_round_trip(client):
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=8, random_state=0).fit(X, y))
     descent = ClusterDescent(client, forest, Partitions.from_arrays(X, y, n_parts=2), LOSSES["mse"], 1.0)
-    before = descent.crew.n_tasks
+    before = descent.rows.n_tasks
     passes = iter(descent)
     for _ in range(3):
         next(passes)
-    assert descent.crew.n_tasks - before == 2 * 6
+    assert descent.rows.n_tasks - before == 2 * 6
     descent.close()
 
 
@@ -186,16 +161,16 @@ def test_a_worker_that_dies_while_merging_costs_no_more(client, mortal, kill_at)
     X, y = DIGITS
     forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=16, random_state=0).fit(X[::2], y[::2]))
     expected = bh.merge(forest, X, y, max_leaves=60)
-    crew = _distributed_rows.Crew
+    rows = _distributed_rows.DistributedRows
     n_tasks = []
-    follow = crew.follow
+    follow = rows.follow
 
     def noted(self, *arguments):
         n_tasks.append(self.n_tasks + 1)
         follow(self, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crew, "follow", noted)
+        patch.setattr(rows, "follow", noted)
         merge_on_cluster(client, forest, Partitions.from_arrays(X, y, n_parts=4), max_leaves=60)
     killed = kill_at(n_tasks[1], n_tasks[2] + 1)  # while rows are given new numbers, and right after
     merged = merge_on_cluster(mortal, forest, Partitions.from_arrays(X, y, n_parts=4), max_leaves=60)
@@ -204,16 +179,20 @@ def test_a_worker_that_dies_while_merging_costs_no_more(client, mortal, kill_at)
     np.testing.assert_allclose(merged.value, expected.value, rtol=1e-6, atol=1e-8)
 
 
+def wait_until_nothing_is_held(client):
+    deadline = time.monotonic() + 60.0
+    while sum(client.run(on_workers.n_held).values()):
+        assert time.monotonic() < deadline
+
+
 def test_workers_forget_the_rows(client):
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
+    wait_until_nothing_is_held(client)  # of the tests before
     descent = ClusterDescent(client, forest, Partitions.from_arrays(X, y, n_parts=4), LOSSES["mse"], 1.0)
     assert sum(client.run(on_workers.n_held).values()) == 4
     descent.close()
-    deadline = time.monotonic() + 10.0
-    while sum(client.run(on_workers.n_held).values()) and time.monotonic() < deadline:
-        pass
-    assert sum(client.run(on_workers.n_held).values()) == 0
+    wait_until_nothing_is_held(client)
 
 
 # Whole numbers, of which XGBoost's quantiles are exact, however the rows are spread.
@@ -332,11 +311,40 @@ def test_closing_cancels_what_is_under_way(client, tmp_path):
     workers = ClusterWorkers(client, str(tmp_path / "go on"))
     results = workers.map(on_workers.wait_for_file, [0, 1, 2, 3])
     assert next(results) == (0, 0)
-    under_way = list(workers._pending)
+    under_way = workers.pending()
     assert len(under_way) == 3
     workers.close()
     (tmp_path / "go on").touch()
     assert all(future.cancelled() for future in under_way)
+
+
+def test_no_more_is_under_way_than_asked_for(client):
+    batches = []
+
+    def submit(batch, is_again):
+        assert not is_again
+        batches.append(len(batch))
+        return [client.submit(pow, item, 2, pure=False) for item in batch]
+
+    squares = map_on_cluster(client, submit, iter(range(7)), n_at_once=lambda: 2)
+    assert sorted(squares) == [(k, k * k) for k in range(7)]
+    assert batches[0] == 2
+    assert max(batches) <= 2
+    assert sum(batches) == 7
+
+
+def test_work_that_is_lost_again_and_again_is_a_clear_error(client):
+    tries = []
+
+    def submit(batch, is_again):
+        tries.append(is_again)
+        futures = [client.submit(pow, item, 2, pure=False) for item in batch]
+        client.cancel(futures)
+        return futures
+
+    with pytest.raises(ClusterError, match="the same work was lost 5 times with workers of the cluster at tcp://"):
+        list(map_on_cluster(client, submit, [3]))
+    assert tries == [False, True, True, True, True]
 
 
 def test_no_scheduler_is_a_clear_error():
@@ -454,8 +462,6 @@ def test_what_is_wrong_with_a_part_is_said(client, files, tmp_path):
         Partitions.from_dask(*CANCER)
     with pytest.raises(ValueError, match="one loss, by its name"):
         refine_on_cluster(client, forest, Partitions.from_arrays(*CANCER, n_parts=2), loss="auto")
-    with pytest.raises(ValueError, match=r"unit must be above 0 and finite, not 0\.0"):
-        round_on_cluster(client, forest, Partitions.from_arrays(*CANCER, n_parts=2), unit=0.0, lowest=0, highest=1)
     with pytest.raises(ValueError, match="there is one class only, 1"):
         grow_on_cluster(client, Partitions.from_arrays(CANCER[0], np.ones(569, int), n_parts=2))
 

@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 from billhook.codegen import Form, as_inputs
-from billhook.codegen._columns import places, put_name
+from billhook.codegen._columns import c_columns, put_name
 from billhook.tables import Categorical, EncodedColumn, Encoding
 from compiled import FLAGS, write_sources
 
@@ -47,7 +47,7 @@ def packed_for(encoding, missing_values=True):
 def program(encoding, kind, cells):
     """Return a program that prints the row of these cells: a number, or the number of a category or None."""
     statements = []
-    for place, cell in zip(places(encoding, "model"), cells, strict=True):
+    for place, cell in zip(c_columns(encoding, "model"), cells, strict=True):
         if place.at:
             statements.append(f"x[{place.at}] = {cell};")
         else:
@@ -123,7 +123,7 @@ def test_every_language_takes_the_header(compiler, kind, tmp_path):
 
 
 def test_no_two_names_are_the_same():
-    found = places(Encoding(COLUMNS), "model")
+    found = c_columns(Encoding(COLUMNS), "model")
     names = [name for place in found for name in (place.at, place.missing, *place.categories) if name]
     assert len(set(names)) == len(names)
     assert not set(names) & {"MODEL_H", "MODEL_N_FEATURES", "MODEL_N_CLASSES", "MODEL_N_SCORES", "MODEL_SCALE"}
@@ -136,7 +136,7 @@ def test_names_look_like_what_they_stand_for():
     encoding = Encoding(
         (EncodedColumn("Marital Status", "one_hot", ("never", "once, or twice", "<=5", ">5", "grün")),)
     )
-    (place,) = places(encoding, "model")
+    (place,) = c_columns(encoding, "model")
     assert put_name(place, "float", "model") == "model_put_marital_status"
     assert [name.removeprefix("MODEL_MARITAL_STATUS_") for name in (place.missing, *place.categories)] == [
         "MISSING", "NEVER", "ONCE_OR_TWICE", "UP_TO_5", "ABOVE_5", "GRUN",

@@ -6,8 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.codegen import flash_with_reader, target_named
-from billhook.codegen._measure import TOOLCHAINS
+from billhook.codegen import TOOLCHAINS, flash_with_reader, target_named
 from made_up import random_forest
 
 X3, y3 = load_iris(return_X_y=True)

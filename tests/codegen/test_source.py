@@ -155,7 +155,7 @@ def test_steps_by_the_order_of_floats_score_the_same_in_c(form, missing_values, 
     thresholds = np.concatenate([np.exp(rng.normal(0, 5, 200)), -np.exp(rng.normal(0, 5, 50)), [0.0, -0.0]])
     forest = random_forest(rng, (60, 90, 200), 3, 2, thresholds=thresholds)
     packed = bh.pack(forest, threshold_bits=8, leaf_bits=12, missing_values=missing_values)
-    assert any(grid.is_by_keys for grid in packed.grids)
+    assert any(quantizer.is_by_keys for quantizer in packed.quantizers)
     rows = rows_for(forest, rng.choice(thresholds, (300, 3)))
     for kind in KINDS:
         check(packed, rows, tmp_path / kind, FORMS[form], *SANITISED, kind=kind)

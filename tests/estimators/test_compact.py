@@ -76,9 +76,9 @@ def test_the_report_has_the_chosen_model(digits):
     assert chosen.score == pytest.approx(report.score)
     assert report.confusion.sum() == pytest.approx(0.15 * 899 * len(report.scores), rel=0.05)
     assert np.trace(report.confusion) / report.confusion.sum() == pytest.approx(report.score, abs=0.01)
-    assert report.steps[0].name == "grown"
-    assert report.steps[-1].nbytes <= 2048
-    assert {board.name: board.fits for board in report.boards}["arduino-uno"]
+    assert report.stages[0].name == "grown"
+    assert report.stages[-1].nbytes <= 2048
+    assert {target.name: target.fits for target in report.targets}["arduino-uno"]
 
 
 def test_the_same_seed_and_trials_give_the_same_model_with_any_number_of_jobs():

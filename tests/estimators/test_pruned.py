@@ -104,7 +104,7 @@ def test_numbers_too():
         (
             {"pruning_data": "oob", "estimator": ExtraTreesClassifier(40)},
             ValueError,
-            "saw all; fit it with bootstrap=True",
+            "trained on all; fit it with bootstrap=True",
         ),
         ({"pruning_data": 1.0}, ValueError, "a share of the rows to hold out between 0 and 1"),
         ({"estimator": RandomForestRegressor(40)}, TypeError, "cannot take an estimator for regression"),
@@ -126,5 +126,5 @@ def test_column_names_are_kept_and_checked():
     model = bh.PrunedForestClassifier(RandomForestClassifier(8), n_trees=3, random_state=0).fit(frame, labels)
     assert model.forest_.feature_names == tuple(frame.columns)
     frozen = FrozenEstimator(RandomForestClassifier(8, random_state=0).fit(frame, labels))
-    with pytest.raises(ValueError, match="not in the order, that the frozen estimator knows"):
+    with pytest.raises(ValueError, match="or their order, are not those that the frozen estimator was trained on"):
         bh.PrunedForestClassifier(frozen, n_trees=3).fit(frame[frame.columns[::-1]], labels)

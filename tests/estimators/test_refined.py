@@ -119,7 +119,7 @@ def test_out_of_bag_rows_may_judge():
         refine_options={"validation": "oob"},
         random_state=0,
     ).fit(X, y)
-    assert model.report_.judged_by == "out of bag"
+    assert model.report_.validated_on == "out-of-bag rows"
 
 
 def test_weights_reach_both_the_trees_and_their_leaves():

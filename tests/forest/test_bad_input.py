@@ -72,7 +72,7 @@ def test_values_and_weights_must_fit(forest):
 
 
 def test_sizes_that_mean_nothing_are_refused(forest):
-    with pytest.raises(ValueError, match="'paper' and 'as_published', not 'flash'"):
+    with pytest.raises(ValueError, match="the accounting 'paper', not 'flash'"):
         forest.size("flash")
     with pytest.raises(ValueError, match="at least 1, not 0"):
         forest.size(bytes_per_node=0)

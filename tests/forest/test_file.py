@@ -205,7 +205,7 @@ def test_a_header_has_its_limit(tmp_path, forest):
     with pytest.raises(bh.ModelFileError, match="the most is 16,777,216"):
         bh.load(tmp_path / "m.bhk")
     names = ("n" * 2**23, "m" * 2**23, "c", "d")
-    with pytest.raises(ValueError, match="a file has room for"):
+    with pytest.raises(ValueError, match="a file holds at most"):
         bh.Forest(**{**forest.__getstate__(), "feature_names": names}).save(tmp_path / "new.bhk")
     assert os.listdir(tmp_path) == ["m.bhk"]
 

@@ -53,23 +53,14 @@ def test_the_paper_counts_17_bytes_and_4_a_class(n_classes, bytes_a_node):
     assert forest.size("paper") == forest.size() == (7 + 11) * bytes_a_node
 
 
-@pytest.mark.parametrize(
-    ("n_features", "n_classes", "bytes_a_node"),
-    [(22, 10, 25), (10, 12, 25), (42, 3, 25), (14, 9, 25), (23, 18, 25), (36, 6, 41), (14, 2, 25), (784, 10, 57)],
-)
-def test_five_data_sets_were_published_at_25_bytes_a_node(n_features, n_classes, bytes_a_node):
-    forest = random_forest(np.random.default_rng(0), sizes=(3,), n_features=n_features, n_classes=n_classes)
-    assert forest.size("as_published") == 7 * bytes_a_node
-
-
 def test_any_bytes_a_node_can_be_asked_for(forest):
     assert forest.size(bytes_per_node=3) == 3 * forest.n_nodes
 
 
 def test_repr_says_what_it_is(forest):
-    assert repr(forest) == "<Forest: 3 trees, 81 leaves, 3 features, 3 classes; 4.5 KB as the paper counts>"
+    assert repr(forest) == "Forest(3 trees, 81 leaves, 3 features, 3 classes; 11 KB in memory)"
     one = random_forest(np.random.default_rng(0), sizes=(0,), n_features=1, n_classes=1)
-    assert repr(one) == "<Forest: 1 tree, 1 leaf, 1 feature, a number; 0.0 KB as the paper counts>"
+    assert repr(one) == "Forest(1 tree, 1 leaf, 1 feature, regression; 89 bytes in memory)"
 
 
 def test_html_repr_is_a_table_and_escapes_names(forest):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive
+import naive.forest
 from made_up import forests, random_forest, tricky_rows
 
 
@@ -16,7 +16,7 @@ def test_every_row_falls_into_the_leaf_it_is_walked_to(forest, n_rows, seed):
     leaf = forest.apply(X)
     assert leaf.shape == (n_rows, forest.n_trees)
     assert leaf.dtype == np.uint16
-    np.testing.assert_array_equal(leaf, naive.apply(forest, X).reshape(leaf.shape))
+    np.testing.assert_array_equal(leaf, naive.forest.apply(forest, X).reshape(leaf.shape))
 
 
 @given(forests(), st.sampled_from([1, 70]), st.integers(0, 2**32))
@@ -24,7 +24,7 @@ def test_raw_scores_are_base_plus_weighted_leaf_values(forest, n_rows, seed):
     X = tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features)
     raw = forest.decision_function(X).reshape(n_rows, -1)
     # Not bit for bit: the twin weighs each value, the forest the sum.
-    np.testing.assert_allclose(raw, naive.raw_scores(forest, X), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(raw, naive.forest.raw_scores(forest, X), rtol=0, atol=1e-12)
 
 
 @given(forests(), st.integers(0, 2**32))
@@ -40,7 +40,7 @@ def test_batches_of_any_length_are_seamless(n_rows):
     rng = np.random.default_rng(0)
     forest = random_forest(rng, sizes=(3, 70, 300), n_features=4)
     X = tricky_rows(rng, n_rows, 4)
-    np.testing.assert_array_equal(forest.apply(X), naive.apply(forest, X))
+    np.testing.assert_array_equal(forest.apply(X), naive.forest.apply(forest, X))
 
 
 def test_a_tree_of_more_than_65536_nodes_has_32_bit_leaf_numbers():
@@ -49,7 +49,7 @@ def test_a_tree_of_more_than_65536_nodes_has_32_bit_leaf_numbers():
     X = rng.normal(size=(70, 3)).astype(np.float32)
     leaf = forest.apply(X)
     assert leaf.dtype == np.uint32
-    np.testing.assert_array_equal(leaf, naive.apply(forest, X))
+    np.testing.assert_array_equal(leaf, naive.forest.apply(forest, X))
     np.testing.assert_array_equal(forest.apply(X[:2]), leaf[:2])
 
 
@@ -59,8 +59,8 @@ def test_a_forest_too_wide_for_the_packed_walk_is_walked_all_the_same(n_rows):
     forest = random_forest(rng, sizes=(70_000,), n_features=60_000, thresholds=rng.normal(size=1000), n_classes=2)
     assert forest._tables is None
     X = rng.normal(size=(n_rows, 60_000)).astype(np.float32)
-    np.testing.assert_array_equal(forest.apply(X), naive.apply(forest, X))
-    np.testing.assert_allclose(forest.decision_function(X), naive.raw_scores(forest, X), atol=1e-12)
+    np.testing.assert_array_equal(forest.apply(X), naive.forest.apply(forest, X))
+    np.testing.assert_allclose(forest.decision_function(X), naive.forest.raw_scores(forest, X), atol=1e-12)
 
 
 def test_ties_go_to_the_first_class():
@@ -105,7 +105,7 @@ def test_threads_may_share_a_forest():
     X = tricky_rows(rng, 500, 3)
     for _ in range(5):
         forest = random_forest(rng, sizes=(5, 70, 200))  # new: its tables are made by whoever comes first
-        expected = naive.apply(forest, X[:50])
+        expected = naive.forest.apply(forest, X[:50])
         with ThreadPoolExecutor(4) as threads:
             for leaf in threads.map(forest.apply, [X] * 8):
                 np.testing.assert_array_equal(leaf[:50], expected)

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import billhook as bh
-import naive
+import naive.forest
 from made_up import forests, random_forest, tricky_rows
 
 
@@ -67,7 +67,7 @@ def test_a_tree_grown_depth_first_keeps_the_splits_that_lower_impurity_most():
     left, right = tree.tree_.children_left, tree.tree_.children_right
     below = tree.tree_.impurity * tree.tree_.weighted_n_node_samples
     gain = np.where(left >= 0, below - below[left] - below[right], 0)
-    order = naive.best_first_order(left, right, gain)
+    order = naive.forest.best_first_order(left, right, gain)
     np.testing.assert_array_equal(forest.growth_rank[order], np.arange(len(order)))
 
 
@@ -80,7 +80,7 @@ def test_ranks_are_those_of_a_priority_queue(seed, n_splits, n_gains):
     gain = rng.integers(0, n_gains, forest.n_nodes).astype(np.float64)  # few different ones: ties
     rank = np.empty(forest.n_nodes, np.int32)
     rank_best_first(forest.left, forest.right, gain, rank)
-    order = naive.best_first_order(forest.left, forest.right, gain)
+    order = naive.forest.best_first_order(forest.left, forest.right, gain)
     np.testing.assert_array_equal(rank[order], np.arange(n_splits))
     assert (rank >= 0).sum() == n_splits
 
@@ -95,7 +95,7 @@ def test_rows_stop_where_the_truncated_tree_ends(forest, n, seed):
     X = tricky_rows(np.random.default_rng(seed), 20, forest.n_features)
     small = forest.truncate(max_leaves=n)
     for tree in range(forest.n_trees):
-        stop = [forest.offset[tree] + naive.leaf_of_truncated(forest, tree, row, n) for row in X]
+        stop = [forest.offset[tree] + naive.forest.leaf_of_truncated(forest, tree, row, n) for row in X]
         leaf = small.offset[tree] + small.apply(X)[:, tree].astype(np.int64)
         np.testing.assert_array_equal(small.value[leaf], forest.value[stop])
     leaves = np.add.reduceat((small.feature < 0).astype(int), small.offset[:-1])

@@ -71,8 +71,8 @@ def test_cutting_to_the_bits_that_came_out_comes_to_the_same(load, asked):
     X = load(return_X_y=True)[0].astype(np.float32)
     for rows in (X, np.round(X % 3)):
         cuts = bin_features(rows, asked, 64, 300)
-        bits = max(grid.n_codes - 1 for grid in cuts.coding.grids).bit_length()
-        again = bin_features(rows, bits, max(after.size for after in cuts.after) + 1, 300)
+        bits = max(quantizer.n_codes - 1 for quantizer in cuts.coding.quantizers).bit_length()
+        again = bin_features(rows, bits, max(edges.size for edges in cuts.edges) + 1, 300)
         np.testing.assert_array_equal(again.codes, cuts.codes)
 
 

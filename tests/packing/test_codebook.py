@@ -10,10 +10,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-import naive
+import naive.packing
 from billhook.packing import _codebook as codebook
-from billhook.packing._k_means import k_means, nearest
-from billhook.packing._leaves import Units
+from billhook.packing._codebook import k_means, nearest
+from billhook.packing._leaf_values import Units
 from billhook.packing._packed import codes_of
 from billhook.refinement import LOSSES, Problem, find_leaves
 from made_up import random_forest
@@ -44,7 +44,7 @@ def sharing_of(seed, loss, n_entries, n_rows=40):
     problem = Problem(forest)
     leaf = find_leaves(problem, [(X, n_rows)], by_row=False, n_jobs=None)
     entries = k_means(problem.value, np.ones(len(problem.value)), n_entries)
-    sharing = codebook.Sharing.of(forest, (leaf, y.astype(np.uint64), weight, LOSSES[loss]), entries)
+    sharing = codebook.CodebookDescent.of(forest, (leaf, y.astype(np.uint64), weight, LOSSES[loss]), entries)
     leaves = (leaf.T + problem.first[:-1].astype(np.int64)).tolist()
     return sharing, forest, leaves, y.tolist(), weight
 
@@ -58,17 +58,19 @@ def test_rounds_are_those_of_the_slow_twin(loss, unit, seed, monkeypatch):
     sharing, forest, leaves, y, weight = sharing_of(seed, loss, 5)
     table, anchor = sharing.descent.table.copy(), sharing.descent.anchor
     entries, chosen = sharing.entries.copy(), sharing.chosen.tolist()
-    grid = codebook.ANYWHERE if unit is None else np.stack([unit, np.full(3, -4.0), np.full(3, 3.0)], axis=1)
+    allowed = codebook.ANYWHERE if unit is None else np.stack([unit, np.full(3, -4.0), np.full(3, 3.0)], axis=1)
     limits = {} if unit is None else {"unit": unit, "low": -4, "high": 3}
     seen = sharing.descent.used
     for _ in range(2):
         sharing.choose()
-        table, chosen = naive.choose_entries(forest, leaves, y, table, anchor, entries, chosen, loss, 1.0, 3, weight)
+        table, chosen = naive.packing.choose_entries(
+            forest, leaves, y, table, anchor, entries, chosen, loss, 1.0, 3, weight
+        )
         np.testing.assert_array_equal(sharing.chosen[seen], np.array(chosen)[seen])
         np.testing.assert_allclose(sharing.descent.table[seen], table[seen], rtol=1e-9, atol=1e-12)
         chosen = sharing.chosen.tolist()  # of leaves without rows too
-        sharing.move(grid)
-        entries = naive.move_entries(forest, leaves, y, anchor, chosen, entries, loss, 1.0, weight, **limits)
+        sharing.move(allowed)
+        entries = naive.packing.move_entries(forest, leaves, y, anchor, chosen, entries, loss, 1.0, weight, **limits)
         own = np.unique(sharing.chosen[seen])
         np.testing.assert_allclose(sharing.entries[own], entries[own], rtol=1e-7, atol=1e-9)
         table, entries = entries[chosen], sharing.entries.copy()
@@ -80,10 +82,10 @@ def test_no_round_raises_the_objective(seed, loss, n_entries):
     sharing = sharing_of(seed, loss, n_entries)[0]
     units = Units(0.1, np.array([1, 2, 3]))
     sharing.choose()
-    for grid in (codebook.ANYWHERE, codebook.grid_of(units, 4)):
-        sharing.move(grid)
+    for allowed in (codebook.ANYWHERE, codebook.step_and_limits(units, 4)):
+        sharing.move(allowed)
         reached = sharing.objective()
-        for step in (sharing.choose, lambda grid=grid: sharing.move(grid)) * 2:
+        for step in (sharing.choose, lambda allowed=allowed: sharing.move(allowed)) * 2:
             step()
             assert sharing.objective() <= reached + 1e-9
             reached = sharing.objective()
@@ -106,7 +108,7 @@ def test_values_may_be_thousands(loss):
     problem = Problem(forest)
     leaf = find_leaves(problem, [(X, 60)], by_row=False, n_jobs=None)
     rows = (leaf, y.astype(np.uint64), np.ones(60), LOSSES[loss])
-    sharing = codebook.Sharing.of(forest, rows, k_means(problem.value, np.ones(len(problem.value)), 4))
+    sharing = codebook.CodebookDescent.of(forest, rows, k_means(problem.value, np.ones(len(problem.value)), 4))
     sharing.choose()
     sharing.move(codebook.ANYWHERE)
     reached = sharing.objective()
@@ -124,9 +126,9 @@ def test_k_means_ends_where_each_entry_is_the_mean_of_its_vectors(seed, n_entrie
     value, weight = rng.normal(size=(30, 2)), rng.random(30) + 0.1
     entries = k_means(value, weight, n_entries)
     assert entries.shape == (n_entries, 2)
-    number = nearest(value, entries).number
+    number = nearest(value, entries)
     brute = np.square(value[:, None] - entries).sum(axis=2)
-    np.testing.assert_allclose(nearest(value, entries).distance, brute.min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(brute[np.arange(len(value)), number], brute.min(axis=1), atol=1e-12)
     for e in set(number):
         np.testing.assert_allclose(entries[e], np.average(value[number == e], axis=0, weights=weight[number == e]))
     np.testing.assert_array_equal(entries, k_means(value, weight, n_entries))
@@ -144,8 +146,8 @@ def test_there_are_no_more_vectors_than_asked_for(digits, scales, with_rows, n_e
     packed.save(tmp_path / "model.bhk")
     assert bh.load(tmp_path / "model.bhk") == packed
     assert bh.pack(digits, codebook=n_entries, leaf_bits=4, scales=scales, **rows) == packed
-    codes = codes_of(X10[900:920].astype(np.float32), packed.used, packed.grids, missing_values=True)
-    np.testing.assert_array_equal(packed.scores(X10[900:920]), naive.packed_scores(packed, codes))
+    codes = codes_of(X10[900:920].astype(np.float32), packed.used, packed.quantizers, missing_values=True)
+    np.testing.assert_array_equal(packed.scores(X10[900:920]), naive.packing.packed_scores(packed, codes))
 
 
 @pytest.mark.parametrize("loss", SOME_LOSSES)
@@ -157,7 +159,10 @@ def test_rows_make_a_better_codebook_than_k_means(loss, bits):
     plain = bh.pack(forest, **options)
     learned = bh.pack(forest, X=X10[:900], y=y10[:900], loss=loss, **options)
     before, after = (
-        sum(naive.loss_of_row(loss, s, label) for s, label in zip(p.decision_function(X10[:900]), y10, strict=False))
+        sum(
+            naive.packing.loss_of_row(loss, s, label)
+            for s, label in zip(p.decision_function(X10[:900]), y10, strict=False)
+        )
         for p in (plain, learned)
     )
     assert after < before

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,14 @@ from sklearn.metrics import log_loss
 
 import billhook as bh
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
-from billhook.packing._quantizers import RankQuantizer, even_steps, exact_steps, fitted_steps, key_steps, values_of
+from billhook.packing._fit_quantizers import (
+    exact_quantizers,
+    feature_values,
+    fitted_quantizer,
+    key_quantizer,
+    uniform_quantizer,
+)
+from billhook.packing._quantizers import RankQuantizer
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, forests, random_forest, tricky_rows
 
@@ -42,23 +50,23 @@ def test_as_many_bits_as_it_takes(n_values, bits):
 
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=30))
 def test_ranks_compare_as_the_numbers_do(thresholds):
-    grid = RankQuantizer(np.unique(np.array(thresholds, np.float32)))
+    quantizer = RankQuantizer(np.unique(np.array(thresholds, np.float32)))
     x = around(thresholds)
-    code, limit = grid.codes(x), grid.threshold_codes(grid.thresholds, np.zeros(0))
-    for t, q in zip(grid.thresholds, limit, strict=True):
+    code, limit = quantizer.codes(x), quantizer.threshold_codes(quantizer.thresholds, np.zeros(0))
+    for t, q in zip(quantizer.thresholds, limit, strict=True):
         np.testing.assert_array_equal((code <= q)[~np.isnan(x)], (x <= t)[~np.isnan(x)])
-    assert (np.diff(grid.keys.astype(np.int64)) > 0).all()
+    assert (np.diff(quantizer.keys.astype(np.int64)) > 0).all()
 
 
 @given(st.lists(st.integers(-2000, 2000), min_size=1, max_size=30), st.integers(-3, 4))
 def test_exact_steps_compare_as_the_numbers_do(whole, power):
     thresholds = np.unique(np.ldexp(np.array(whole, np.float32), -power))
-    (grid,) = exact_steps([thresholds], 10)
+    (quantizer,) = exact_quantizers([thresholds], 10)
     x = around(thresholds)
-    code, limit = grid.codes(x), grid.threshold_codes(thresholds, np.sort(thresholds).astype(float))
+    code, limit = quantizer.codes(x), quantizer.threshold_codes(thresholds, np.sort(thresholds).astype(float))
     for t, q in zip(thresholds, limit, strict=True):
         np.testing.assert_array_equal((code <= q)[~np.isnan(x)], (x <= t)[~np.isnan(x)])
-    assert code.max() < grid.n_codes
+    assert code.max() < quantizer.n_codes
 
 
 @given(
@@ -67,16 +75,16 @@ def test_exact_steps_compare_as_the_numbers_do(whole, power):
 )
 def test_even_steps_are_off_by_no_more_than_one(thresholds, bits):
     thresholds = np.unique(np.array(thresholds, np.float32))
-    grid = even_steps(thresholds, bits)
+    quantizer = uniform_quantizer(thresholds, bits)
     x = np.sort(around(thresholds)[:-1])
-    code = grid.codes(x)
+    code = quantizer.codes(x)
     assert (np.diff(code) >= 0).all()
     assert code.min() >= 0
-    assert code.max() < grid.n_codes
-    limit = grid.threshold_codes(thresholds, np.sort(thresholds).astype(float))
+    assert code.max() < quantizer.n_codes
+    limit = quantizer.threshold_codes(thresholds, np.sort(thresholds).astype(float))
     # Half a step, and what 16 bits of the range cannot tell apart.
     width = float(thresholds[-1] - thresholds[0])
-    off = np.abs(grid.largest(limit) - thresholds)
+    off = np.abs(quantizer.largest(limit) - thresholds)
     assert (off <= width / (2**bits - 3) + width / 2**14 + np.abs(thresholds).max() * 2.0**-19).all()
 
 
@@ -87,13 +95,13 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
     near = rng.normal(4200, 30, 400)
     thresholds = np.unique(np.concatenate([near, far]).astype(np.float32))
     x = np.concatenate([rng.normal(4200, 30, 5000), [*far, 1e6, -1e6]]).astype(np.float32)
-    seen = values_of(thresholds, x if with_rows else None)
-    grid = fitted_steps(thresholds, 9, seen)
+    seen = feature_values(thresholds, x if with_rows else None)
+    quantizer = fitted_quantizer(thresholds, 9, seen)
     left = x[:, None] <= thresholds
-    moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds, seen)
+    moved = quantizer.codes(x)[:, None] <= quantizer.threshold_codes(thresholds, seen)
     # A step of 1/509 of the range of those that lie together, and all rows on the right side of those far away.
     assert np.mean(left != moved) < 0.004
-    even = even_steps(thresholds, 9)
+    even = uniform_quantizer(thresholds, 9)
     assert np.mean(left != (even.codes(x)[:, None] <= even.threshold_codes(thresholds, seen))) > 0.05
 
 
@@ -102,25 +110,25 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
 )
 def test_steps_of_as_many_floats_keep_their_order(thresholds, bits):
     thresholds = np.unique(np.array(thresholds, np.float32))
-    grid = key_steps(thresholds, bits)
-    assert grid.is_by_keys
+    quantizer = key_quantizer(thresholds, bits)
+    assert quantizer.is_by_keys
     x = np.sort(around(thresholds)[:-1])
-    code = grid.codes(x)
+    code = quantizer.codes(x)
     assert (np.diff(code) >= 0).all()
     assert code.min() >= 0
-    assert code.max() < grid.n_codes
+    assert code.max() < quantizer.n_codes
     # The bound of a code is the largest float that has it, or less.
-    for c in np.unique(np.append(code, grid.threshold_codes(thresholds, x.astype(float)))):
-        np.testing.assert_array_equal(x <= grid.bounds(np.array([c]))[0], code <= c)
+    for c in np.unique(np.append(code, quantizer.threshold_codes(thresholds, x.astype(float)))):
+        np.testing.assert_array_equal(x <= quantizer.bounds(np.array([c]))[0], code <= c)
 
 
 def test_steps_follow_thresholds_that_crowd_together():
     rng = np.random.default_rng(0)
     x = np.exp(rng.normal(0, 4, 4000)).astype(np.float32)
     thresholds = np.unique(np.quantile(x, np.linspace(0.01, 0.99, 90)).astype(np.float32))
-    grid = fitted_steps(thresholds, 8, values_of(thresholds, x))
-    assert grid.is_by_keys
-    moved = grid.codes(x)[:, None] <= grid.threshold_codes(thresholds, values_of(thresholds, x))
+    quantizer = fitted_quantizer(thresholds, 8, feature_values(thresholds, x))
+    assert quantizer.is_by_keys
+    moved = quantizer.codes(x)[:, None] <= quantizer.threshold_codes(thresholds, feature_values(thresholds, x))
     assert np.mean(moved != (x[:, None] <= thresholds)) < 0.002
 
 
@@ -320,9 +328,9 @@ def test_weights_count_without_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"y": y3}, "needs X, not y alone"),
-        ({"X": X3, "loss": "mse"}, "loss says how leaves are rounded with labels: give X and y too"),
-        ({"sample_weight": np.ones(150)}, "sample_weight says how leaves are rounded with rows: give X too"),
+        ({"y": y3}, "y has labels of rows that are not there: give X too"),
+        ({"X": X3, "loss": "mse"}, "loss is for rounding leaves with labels: give X and y too"),
+        ({"sample_weight": np.ones(150)}, "sample_weight is for rounding leaves with rows: give X too"),
         ({"X": X3[:9], "y": y3}, "X has 9 rows and y 150 labels"),
         ({"X": X3, "y": y3 + 7}, "labels that the forest does not know"),
         ({"X": X3, "y": y3, "loss": "huber"}, "loss must be one of mse, cross_entropy, squared_hinge"),
@@ -349,3 +357,14 @@ def test_steps_are_fitted_to_values_that_are_multiples_of_something():
     assert same(fitted) > same(plain)
     assert same(fitted) > 0.99
     assert fitted.nbytes <= plain.nbytes + 8
+
+
+def test_repr_says_how_large_it_is_and_what_it_predicts():
+    forest = random_forest(np.random.default_rng(0), (2, 3), 2, 3)
+    packed = bh.pack(forest, leaf_bits=3)
+    size = f"{packed.nbytes} bytes"
+    assert repr(packed) == f"Packed({size}: 2 trees, 7 leaves, 2 of 2 features, 3 classes; 3-bit leaves)"
+    html = replace(packed, origin="<script>")._repr_html_()
+    assert html.startswith("<table><caption>Packed</caption>")
+    assert "<script>" not in html
+    assert f"{packed.nbytes} (without the program that reads them)" in html

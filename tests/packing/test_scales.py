@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import billhook as bh
-import naive
+import naive.packing
 from billhook._files import Contents, read_container, write_container
 from billhook.packing._packed import codes_of
 from made_up import random_forest, tricky_rows
@@ -37,8 +37,8 @@ def test_scores_are_stored_numbers_times_the_factor_of_their_column(seed, per_cl
     factors = packed.data[packed.layout.sections["factors"] : packed.layout.sections["base"]]
     assert factors.size == packed.layout.n_columns == 4
     assert factors.min() > 0
-    codes = codes_of(rows, packed.used, packed.grids, missing_values=True)
-    np.testing.assert_array_equal(packed.scores(rows), naive.packed_scores(packed, codes))
+    codes = codes_of(rows, packed.used, packed.quantizers, missing_values=True)
+    np.testing.assert_array_equal(packed.scores(rows), naive.packing.packed_scores(packed, codes))
 
 
 @pytest.mark.parametrize("per_class", [True, False])

@@ -135,5 +135,5 @@ def test_trees_without_weight_are_not_judged(forest):
 
 
 def test_what_was_seen_must_be_of_the_right_shape(forest):
-    with pytest.raises(ValueError, match=r"seen has shape \(2, 2\); there are 6 trees and 150 rows"):
-        bh.pruning_choice(forest, X, y, n_trees=2, seen=np.zeros((2, 2), bool))
+    with pytest.raises(ValueError, match=r"in_bag has shape \(2, 2\); there are 6 trees and 150 rows"):
+        bh.prune(forest, X, y, n_trees=2, in_bag=np.zeros((2, 2), bool))

@@ -1,4 +1,4 @@
-"""Every fast method against its twin in naive.py, on forests with ties, perfect trees and constant trees."""
+"""Every fast method against its twin in naive/pruning.py, on forests with ties, perfect trees and constant trees."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 import billhook as bh
-import naive
-from billhook.pruning import _judged, _programming, _ranking
+import naive.pruning
+from billhook.pruning import _evaluation, _programming, _ranking
 from made_up import random_forest, tricky_rows
 
 TWINS = {
@@ -69,7 +69,9 @@ def as_codes(forest, y):
 def test_the_order_is_that_of_the_formula(method, case):
     forest, X, y = case
     options = TWINS[method]
-    expected = getattr(naive, method)(naive.probability_lists(forest, X), as_codes(forest, y), **options)
+    expected = getattr(naive.pruning, method)(
+        naive.pruning.probability_lists(forest, X), as_codes(forest, y), **options
+    )
     assert bh.pruning_order(forest, X, y, method=method, **options).tolist() == expected
 
 
@@ -78,14 +80,14 @@ def test_the_order_is_that_of_the_formula(method, case):
 @given(judged(max_trees=40, max_rows=20))
 def test_the_order_of_forty_trees_is_that_of_the_formula(method, case):
     forest, X, y = case
-    expected = getattr(naive, method)(naive.probability_lists(forest, X), as_codes(forest, y))
+    expected = getattr(naive.pruning, method)(naive.pruning.probability_lists(forest, X), as_codes(forest, y))
     assert bh.pruning_order(forest, X, y, method=method).tolist() == expected
 
 
 @given(judged())
 def test_kappa_by_the_smallest_is_that_of_the_formula(case):
     forest, X, y = case
-    expected = naive.kappa(naive.probability_lists(forest, X), as_codes(forest, y), pairing="min")
+    expected = naive.pruning.kappa(naive.pruning.probability_lists(forest, X), as_codes(forest, y), pairing="min")
     assert bh.pruning_order(forest, X, y, method="kappa", pairing="min").tolist() == expected
 
 
@@ -93,22 +95,22 @@ def test_kappa_by_the_smallest_is_that_of_the_formula(case):
 def test_programming_finds_the_best_choice_there_is(case, n_trees, method):
     forest, X, y = case
     n_trees = min(n_trees, forest.n_trees)
-    P = naive.probability_lists(forest, X)
-    pair = getattr(naive, f"{method}_matrix")(P, as_codes(forest, y))
-    choice = bh.pruning_choice(forest, X, y, method=method, n_trees=n_trees, random_state=0)
-    chosen = choice.trees.tolist()
+    P = naive.pruning.probability_lists(forest, X)
+    pair = getattr(naive.pruning, f"{method}_matrix")(P, as_codes(forest, y))
+    _, report = bh.prune(forest, X, y, method=method, n_trees=n_trees, random_state=0, return_report=True)
+    chosen = report.trees.tolist()
     found = sum(pair[i][j] for i in chosen for j in chosen)
-    best = naive.quadratic_choice([0.0] * len(P), pair, n_trees)
+    best = naive.pruning.quadratic_choice([0.0] * len(P), pair, n_trees)
     assert len(set(chosen)) == n_trees
     assert found == pytest.approx(best, abs=1e-9)
-    assert choice.objective == pytest.approx(best, abs=1e-9)
-    assert choice.gap is None
+    assert report.objective == pytest.approx(best, abs=1e-9)
+    assert report.gap is None
 
 
 @given(judged())
 def test_kappa_and_areas_are_scikit_learns(case):
     forest, X, y = case
-    rows = _judged.judge(forest, X, y, None)
+    rows = _evaluation.evaluate_trees(forest, X, y, None)
     agreement = _ranking.kappa_matrix(rows)
     for i in range(forest.n_trees):
         for j in range(forest.n_trees):
@@ -176,9 +178,9 @@ def test_swaps_find_what_every_choice_would_on_larger_problems():
         pair = rng.normal(size=(16, 16))
         pair += pair.T
         single = rng.normal(size=16)
-        chosen = _programming.minimise(single, pair, 5, _programming.Search("swaps", 20, 1.0, 0)).trees
+        chosen = _programming.minimise(single, pair, 5, _programming.QuadraticSearch("swaps", 20, 1.0, 0)).trees
         found = single[chosen].sum() + pair[np.ix_(chosen, chosen)].sum()
-        assert found == pytest.approx(naive.quadratic_choice(single, pair, 5))
+        assert found == pytest.approx(naive.pruning.quadratic_choice(single, pair, 5))
 
 
 def test_scip_proves_what_swaps_find():
@@ -188,9 +190,9 @@ def test_scip_proves_what_swaps_find():
         pair = rng.normal(size=(n, n))
         pair += pair.T
         single = rng.normal(size=n)
-        proven = _programming.minimise(single, pair, k, _programming.Search("scip", 0, 60.0, 0))
+        proven = _programming.minimise(single, pair, k, _programming.QuadraticSearch("scip", 0, 60.0, 0))
         assert proven.gap == 0.0
-        assert proven.objective == pytest.approx(naive.quadratic_choice(single, pair, k))
+        assert proven.objective == pytest.approx(naive.pruning.quadratic_choice(single, pair, k))
         found = single[proven.trees].sum() + pair[np.ix_(proven.trees, proven.trees)].sum()
         assert found == pytest.approx(proven.objective)
 
@@ -200,9 +202,9 @@ def test_scip_says_how_far_it_came_in_its_time():
     rng = np.random.default_rng(0)
     pair = rng.normal(size=(60, 60))
     pair += pair.T
-    how = _programming.Search("scip", 3, 1.0, 0)
-    stopped = _programming.minimise(np.zeros(60), pair, 20, how)
-    by_swaps = _programming.minimise(np.zeros(60), pair, 20, how._replace(solver="swaps"))
+    search = _programming.QuadraticSearch("scip", 3, 1.0, 0)
+    stopped = _programming.minimise(np.zeros(60), pair, 20, search)
+    by_swaps = _programming.minimise(np.zeros(60), pair, 20, search._replace(solver="swaps"))
     assert stopped.gap > 0.0
     assert stopped.objective <= by_swaps.objective + 1e-9
     assert len(set(stopped.trees.tolist())) == 20
@@ -214,7 +216,7 @@ def test_long_methods_tell_how_far_they_are(method):
     forest = fractions(rng, random_forest(rng, sizes=[3] * 6))
     X = tricky_rows(rng, 20, 3)
     told = []
-    bh.pruning_choice(
+    bh.prune(
         forest, X, rng.choice(forest.classes, 20), method=method, n_trees=4, progress=lambda *step: told.append(step)
     )
     steps = told[-1][1]
@@ -244,8 +246,8 @@ def test_clusters_are_those_of_the_whole_vectors_of_probabilities(method, seed):
     far = np.linalg.norm(points - found.cluster_centers_[found.labels_], axis=1)
     badness = errors if method == "cluster_accuracy" else far
     expected = sorted(min(np.flatnonzero(found.labels_ == k), key=lambda m: badness[m]) for k in range(5))
-    choice = bh.pruning_choice(rf, X, y, method=method, n_trees=5, random_state=seed)
-    assert choice.trees.tolist() == expected
+    _, report = bh.prune(rf, X, y, method=method, n_trees=5, random_state=seed, return_report=True)
+    assert report.trees.tolist() == expected
 
 
 def test_the_farthest_tree_of_each_cluster_is_taken():
@@ -259,5 +261,13 @@ def test_the_farthest_tree_of_each_cluster_is_taken():
         members = np.flatnonzero(label == k)
         far = [np.mean([np.linalg.norm(right[m] - other) for other in others]) for m in members]
         chosen.append(members[int(np.argmax(np.round(far, 9)))])
-    choice = bh.pruning_choice(rf, X, y, method="largest_mean_distance", n_trees=5)
-    assert choice.trees.tolist() == sorted(chosen)
+    _, report = bh.prune(rf, X, y, method="largest_mean_distance", n_trees=5, return_report=True)
+    assert report.trees.tolist() == sorted(chosen)
+
+
+def test_the_report_says_which_trees_are_kept():
+    X, y = load_wine(return_X_y=True)
+    rf = RandomForestClassifier(24, max_depth=2, random_state=0).fit(X[::2], y[::2])
+    small, report = bh.prune(rf, X[1::2], y[1::2], method="drep", n_trees=5, return_report=True)
+    assert small == bh.as_forest(rf).select(report.trees)
+    assert (report.method, report.objective, report.gap) == ("drep", None, None)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-import naive
+import naive.pruning
 from made_up import random_forest, tricky_rows
 
 METHODS = [m.name for m in bh.pruning_methods() if m.regression and not {"score", "pair"} & set(m.options)]
@@ -30,15 +30,17 @@ def predictions(forest, X):
 @given(judged())
 def test_the_order_is_that_of_the_smallest_squared_error(method, case):
     forest, X, y = case
-    expected = naive.reduced_squared_error(predictions(forest, X), y.tolist())
+    expected = naive.pruning.reduced_squared_error(predictions(forest, X), y.tolist())
     assert bh.pruning_order(forest, X, y, method=method).tolist() == expected
 
 
 @given(judged())
 def test_single_trees_are_ranked_by_their_squared_error(case):
     forest, X, y = case
-    errors = [float(naive.squared_error(predictions(forest, X), y.tolist(), [m])) for m in range(forest.n_trees)]
-    assert bh.pruning_order(forest, X, y, method="individual_error").tolist() == naive.ordered(errors)
+    errors = [
+        float(naive.pruning.squared_error(predictions(forest, X), y.tolist(), [m])) for m in range(forest.n_trees)
+    ]
+    assert bh.pruning_order(forest, X, y, method="individual_error").tolist() == naive.pruning.ordered(errors)
 
 
 @given(judged(), st.integers(1, 9))
@@ -48,7 +50,7 @@ def test_pairwise_error_finds_the_mean_with_the_smallest_squared_error(case, n_t
     pruned = bh.prune(forest, X, y, method="pairwise_error", n_trees=n_trees, random_state=0)
     P = predictions(forest, X)
     best = min(
-        naive.squared_error(P, y.tolist(), chosen)
+        naive.pruning.squared_error(P, y.tolist(), chosen)
         for chosen in itertools.combinations(range(forest.n_trees), n_trees)
     )
     assert ((pruned.predict(X) - y) ** 2).sum() == pytest.approx(float(best), abs=1e-9)
@@ -68,7 +70,7 @@ def test_every_method_for_numbers_prunes_a_real_forest(method):
 def test_methods_for_classes_say_so(method):
     X, y = load_diabetes(return_X_y=True)
     rf = RandomForestRegressor(3, random_state=0).fit(X, y)
-    with pytest.raises(TypeError, match=f"{method} judges class votes, and this forest predicts numbers"):
+    with pytest.raises(TypeError, match=f"{method} needs class votes, and this is a regression forest"):
         bh.prune(rf, X, y, method=method, n_trees=2)
 
 

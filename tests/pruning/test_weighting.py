@@ -7,7 +7,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-import naive
+import naive.pruning
 from billhook.pruning import _weighting
 
 X, y = load_iris(return_X_y=True)
@@ -25,7 +25,9 @@ def test_a_few_steps_are_those_of_the_formula(forest):
     rng = np.random.RandomState(3)
     shuffled = [rng.permutation(30) for _ in range(2)]
     batches = [epoch[start : start + 8] for epoch in shuffled for start in range(0, 30, 8)]
-    weight = naive.proximal_sgd(naive.probability_lists(forest, X[rows]), y[rows].tolist(), 4, batches, 0.05)
+    weight = naive.pruning.proximal_sgd(
+        naive.pruning.probability_lists(forest, X[rows]), y[rows].tolist(), 4, batches, 0.05
+    )
     np.testing.assert_allclose(pruned.tree_weight, [w for w in weight if w], rtol=1e-9)
 
 

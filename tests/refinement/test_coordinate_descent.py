@@ -15,7 +15,8 @@ from sklearn.ensemble import (
 )
 
 import billhook as bh
-import naive
+import naive.forest
+import naive.refinement
 from billhook.kernels import _coordinate_descent, _sgd
 from billhook.refinement._losses import LOSSES
 
@@ -52,8 +53,14 @@ def test_one_pass_is_the_formula(data, model, loss):
     if loss in ("huber", "absolute"):
         error = np.abs(forest.decision_function(X) - y).repeat(weight)
         width = float(np.quantile(error, {"huber": 0.9, "absolute": 0.5}[loss], method="inverted_cdf"))
-    expected = naive.descend_once(
-        forest, naive.apply(forest, X[kept].astype(np.float32)).tolist(), y[kept], loss, 1.5, width, weight[kept]
+    expected = naive.refinement.descend_once(
+        forest,
+        naive.forest.apply(forest, X[kept].astype(np.float32)).tolist(),
+        y[kept],
+        loss,
+        1.5,
+        width,
+        weight[kept],
     )
     np.testing.assert_allclose(contributions(refined), expected[forest.feature < 0], rtol=1e-7, atol=1e-9)
 
@@ -102,8 +109,8 @@ def test_the_objective_never_rises(data, model, loss, options):
     forest = bh.as_forest(clone(model).fit(X, y))
     before = None
     for epochs in (1, 2, 3, 5, 9, 16):
-        report = bh.refinement_report(forest, X, y, loss=loss, epochs=epochs, **options, **ALL)
-        now = naive.objective(forest, report.forest, X, y, loss, **options)
+        refined, report = bh.refine(forest, X, y, loss=loss, epochs=epochs, **options, **ALL, return_report=True)
+        now = naive.refinement.objective(forest, refined, X, y, loss, **options)
         assert before is None or now <= before + 1e-9 * abs(before)
         assert report.objective[-1] * len(y) == pytest.approx(now, rel=1e-6)
         assert (np.diff(report.objective) <= 1e-12 * np.abs(report.objective[:-1])).all()
@@ -113,9 +120,11 @@ def test_the_objective_never_rises(data, model, loss, options):
 
 def test_the_objective_is_what_it_says():
     X, y = IRIS
-    report = bh.refinement_report(FOREST.fit(X, y), X, y, loss="cross_entropy", l2=2.0, epochs=3, **ALL)
-    P = report.forest.predict_proba(X)
-    expected = -np.log(P[np.arange(150), y]).mean() + 0.5 * 2.0 * (contributions(report.forest) ** 2).sum() / 150
+    refined, report = bh.refine(
+        FOREST.fit(X, y), X, y, loss="cross_entropy", l2=2.0, epochs=3, **ALL, return_report=True
+    )
+    P = refined.predict_proba(X)
+    expected = -np.log(P[np.arange(150), y]).mean() + 0.5 * 2.0 * (contributions(refined) ** 2).sum() / 150
     assert report.objective[-1] == pytest.approx(expected, rel=1e-9)
 
 
@@ -243,6 +252,6 @@ def test_many_classes_far_apart_do_not_overflow():
     """Scores of hundreds: the odds of a class are beyond what a float holds."""
     X, y = IRIS
     model = HistGradientBoostingClassifier(max_iter=4, learning_rate=300.0, random_state=0).fit(X, y)
-    report = bh.refinement_report(model, X, y, epochs=5, **ALL)
-    assert np.isfinite(report.forest.value).all()
+    refined, report = bh.refine(model, X, y, epochs=5, **ALL, return_report=True)
+    assert np.isfinite(refined.value).all()
     assert np.isfinite(report.objective).all()

@@ -14,7 +14,15 @@ from sklearn.ensemble import (
 )
 
 import billhook as bh
-from billhook.refinement import LOSSES, DistributedDescent, MergePlan, Part, Problem, Task, merge_leaves
+from billhook.refinement import (
+    LOSSES,
+    DescentPartition,
+    DistributedDescent,
+    MergePlan,
+    PartitionTask,
+    Problem,
+    merge_leaves,
+)
 
 IRIS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_iris, load_breast_cancer, load_diabetes))
 FOREST = RandomForestClassifier(6, max_leaf_nodes=8, random_state=0)
@@ -41,19 +49,19 @@ class Here:
     def __init__(self, forest, X, y, weight, loss, n_parts, loses_every=0):
         self.forest, self.loss, self.loses_every = forest, LOSSES[loss], loses_every
         self.rows = list(zip(*(np.array_split(a, n_parts) for a in (X, y, weight)), strict=True))
-        self.parts = [Part(Problem(forest), *rows, self.loss) for rows in self.rows]
+        self.parts = [DescentPartition(Problem(forest), *rows, self.loss) for rows in self.rows]
         self.n_asked = self.n_lost = 0
 
     def begin(self, layout, table):
         self.started = layout, table
-        self.total(Task("restart", self.started))
+        self.total(PartitionTask("restart", self.started))
 
     def total(self, task, anew=None):
         self.n_asked += 1
         answers = []
         for k, part in enumerate(self.parts):
             if self.loses_every and (self.n_asked + k) % self.loses_every == 0:
-                self.parts[k] = Part(Problem(self.forest), *self.rows[k], self.loss)
+                self.parts[k] = DescentPartition(Problem(self.forest), *self.rows[k], self.loss)
                 self.parts[k].restart(*self.started)
                 answers.append(self.parts[k].do(anew or task))
                 self.n_lost += 1
@@ -70,11 +78,11 @@ class Here:
             part.follow(problem.first, number, stays)
 
 
-def refined(forest, holders, loss, l2, n_passes):
+def refined(forest, holder, loss, l2, n_passes):
     problem = Problem(forest)
     table = problem.value * problem.weight_of_leaf
     anchor = table if forest.classes is None else np.zeros_like(table)
-    *_, last = islice(DistributedDescent(problem, holders, LOSSES[loss], l2, anchor), n_passes + 1)
+    *_, last = islice(DistributedDescent(problem, holder, LOSSES[loss], l2, anchor), n_passes + 1)
     return problem.refined(last.value, LOSSES[loss])
 
 
@@ -86,12 +94,12 @@ def test_parts_are_refined_as_the_whole_even_if_some_are_lost(data, model, loss,
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     options = {"loss": loss, "l2": 1.5, "epochs": 4, "tol": 0.0, "validation_fraction": None}
     expected = bh.refine(forest, X, y, sample_weight=weight, **options)
-    holders = Here(forest, X, y, weight, loss, 4, loses_every)
-    actual = refined(forest, holders, loss, 1.5, 4)
+    holder = Here(forest, X, y, weight, loss, 4, loses_every)
+    actual = refined(forest, holder, loss, 1.5, 4)
     np.testing.assert_allclose(actual.value, expected.value, rtol=1e-9, atol=1e-10)
-    assert (holders.n_lost > 0) == (loses_every > 0)
+    assert (holder.n_lost > 0) == (loses_every > 0)
     if LOSSES[loss].name not in ("huber", "absolute"):  # which ask for a quantile first
-        assert holders.n_asked == 3 + 4 * forest.n_trees  # one question a tree
+        assert holder.n_asked == 3 + 4 * forest.n_trees  # one question a tree
 
 
 def test_a_part_may_have_no_rows():
@@ -117,6 +125,6 @@ def test_parts_are_merged_as_the_whole(data, model, loss):
     wanted = forest.n_leaves // 4
     expected = bh.merge(forest, X, y, max_leaves=wanted, loss=loss)
     plan = MergePlan.of(forest, max_leaves=wanted, size=None, accounting="paper", loss=loss, l2=None)
-    actual = merge_leaves(forest, Here(forest, X, y, np.ones(len(y)), loss, 3), plan)
+    actual, _ = merge_leaves(forest, Here(forest, X, y, np.ones(len(y)), loss, 3), plan)
     np.testing.assert_array_equal(actual.feature, expected.feature)
     np.testing.assert_allclose(actual.value, expected.value, rtol=1e-7, atol=1e-9)

@@ -159,3 +159,15 @@ def test_what_cannot_be_merged_is_refused(options, error, message):
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
     with pytest.raises(error, match=message):
         bh.merge(forest, X3, y3, **options)
+
+
+def test_the_report_says_what_became_smaller():
+    forest = bh.as_forest(RandomForestClassifier(6, max_leaf_nodes=16, random_state=0).fit(X2, y2))
+    small, report = bh.merge(forest, X2, y2, size=forest.size() // 2, return_report=True)
+    assert small == bh.merge(forest, X2, y2, size=forest.size() // 2)
+    assert (report.n_leaves_before, report.n_leaves_after) == (forest.n_leaves, small.n_leaves)
+    assert (report.size_before, report.size_after) == (forest.size(), small.size())
+    assert (report.loss, report.l2) == ("cross_entropy", 1.0)
+    assert len(report.objective) == report.n_rounds + 2  # before the first round, after each, and at the end
+    assert 0 < report.n_passes <= 3 + 2 * report.n_rounds + 5
+    assert report.objective[-1] <= report.objective[-2]

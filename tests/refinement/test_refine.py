@@ -1,3 +1,6 @@
+import inspect
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -18,6 +21,7 @@ from sklearn.ensemble import (
 from sklearn.metrics import log_loss
 
 import billhook as bh
+from billhook.refinement import RefinementOptions
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import random_forest, tricky_rows
 
@@ -56,9 +60,9 @@ def test_every_classifier_learns_its_rows_better_and_keeps_its_structure(name, c
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_every_regressor_learns_its_rows_better(name):
     forest = bh.as_forest(clone(REGRESSORS[name]).fit(X_n, y_n))
-    report = bh.refinement_report(forest, X_n, y_n, l2=0.1, **ALL)
+    refined, report = bh.refine(forest, X_n, y_n, l2=0.1, **ALL, return_report=True)
     assert report.objective[-1] <= report.objective[0]
-    before, after = (np.mean((f.predict(X_n) - y_n) ** 2) for f in (forest, report.forest))
+    before, after = (np.mean((f.predict(X_n) - y_n) ** 2) for f in (forest, refined))
     # A single tree for squares has the means of its leaves, and nothing to gain.
     assert after < before if name not in ("one tree", "one extra tree") else after == pytest.approx(before)
 
@@ -103,7 +107,7 @@ def test_any_made_up_forest_goes_down():
                 forest = random_forest(rng, (3, 0, 8), 3, n_classes, per_class and n_classes > 1, weights)
                 X = tricky_rows(rng, 60, 3)
                 y = rng.normal(size=60) if n_classes == 1 else rng.integers(n_classes, size=60) * 10
-                report = bh.refinement_report(forest, X, y, **ALL)
+                _, report = bh.refine(forest, X, y, **ALL, return_report=True)
                 assert report.objective[-1] < report.objective[0]
 
 
@@ -122,9 +126,9 @@ def test_noise_is_not_refined():
     X, y = rng.normal(size=(600, 6)), rng.integers(2, size=600)
     rf = RandomForestClassifier(16, max_leaf_nodes=30, random_state=0).fit(X, y)
     for model in (rf, bh.as_forest(rf)):
-        report = bh.refinement_report(model, X, y, random_state=0)
+        refined, report = bh.refine(model, X, y, random_state=0, return_report=True)
         assert report.n_passes == 0
-        assert report.forest == bh.as_forest(rf)
+        assert refined == bh.as_forest(rf)
 
 
 @pytest.mark.parametrize("fresh", [True, False])
@@ -132,18 +136,18 @@ def test_on_real_digits_it_gains_on_rows_nobody_has_seen(fresh):
     X, y = load_digits(return_X_y=True)
     rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0).fit(X[:650], y[:650])
     rows = slice(650, 1300) if fresh else slice(650)
-    report = bh.refinement_report(rf, X[rows], y[rows], random_state=0)
+    refined, report = bh.refine(rf, X[rows], y[rows], random_state=0, return_report=True)
     assert report.n_passes > 0
     assert min(report.validation) < report.validation[0]
-    gain = np.mean(report.forest.predict(X[1300:]) == y[1300:]) - np.mean(rf.predict(X[1300:]) == y[1300:])
+    gain = np.mean(refined.predict(X[1300:]) == y[1300:]) - np.mean(rf.predict(X[1300:]) == y[1300:])
     assert gain > 0.02
 
 
 def test_the_best_pass_on_the_given_validation_rows_is_kept():
     X, y = load_digits(return_X_y=True)
     rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0).fit(X[:600], y[:600])
-    report = bh.refinement_report(rf, X[:600], y[:600], validation=(X[600:900], y[600:900]), l2=1.0)
-    error = np.mean(report.forest.predict(X[600:900]) != y[600:900])
+    refined, report = bh.refine(rf, X[:600], y[:600], validation=(X[600:900], y[600:900]), l2=1.0, return_report=True)
+    error = np.mean(refined.predict(X[600:900]) != y[600:900])
     assert error == pytest.approx(min(report.validation))
     assert report.validation[0] == pytest.approx(np.mean(rf.predict(X[600:900]) != y[600:900]))
     assert report.validation[report.n_passes] == min(report.validation)
@@ -154,22 +158,23 @@ def test_several_losses_are_tried_and_the_best_told():
     rf = RandomForestClassifier(16, max_leaf_nodes=16, random_state=0).fit(X[:600], y[:600])
     given = {"validation": (X[600:1200], y[600:1200]), "random_state": 0, "l2": 1.0}
     single = {
-        loss: bh.refinement_report(rf, X[:600], y[:600], loss=loss, **given) for loss in ("mse", "cross_entropy")
+        loss: bh.refine(rf, X[:600], y[:600], loss=loss, return_report=True, **given)
+        for loss in ("mse", "cross_entropy")
     }
-    both = bh.refinement_report(rf, X[:600], y[:600], loss=["mse", "cross_entropy"], **given)
-    best = min(single.values(), key=lambda report: min(report.validation))
-    assert both.loss == best.loss
-    assert both.forest == best.forest
+    both, report = bh.refine(rf, X[:600], y[:600], loss=["mse", "cross_entropy"], return_report=True, **given)
+    best, of_best = min(single.values(), key=lambda pair: min(pair[1].validation))
+    assert report.loss == of_best.loss
+    assert both == best
 
 
 def test_out_of_bag_each_row_is_known_only_to_trees_that_did_not_see_it():
     X, y = load_digits(return_X_y=True)
     rf = RandomForestClassifier(64, max_leaf_nodes=8, oob_score=True, random_state=0).fit(X[:1200], y[:1200])
-    report = bh.refinement_report(rf, X[:1200], y[:1200], validation="oob", random_state=0)
+    refined, report = bh.refine(rf, X[:1200], y[:1200], validation="oob", random_state=0, return_report=True)
     oob_error = np.mean(rf.oob_decision_function_.argmax(axis=1) != y[:1200])
     assert report.validation[0] == pytest.approx(oob_error, abs=3 * np.sqrt(oob_error / 180))  # of 180 held out
     assert report.n_passes > 0
-    assert np.mean(report.forest.predict(X[1200:]) == y[1200:]) > np.mean(rf.predict(X[1200:]) == y[1200:])
+    assert np.mean(refined.predict(X[1200:]) == y[1200:]) > np.mean(rf.predict(X[1200:]) == y[1200:])
 
 
 def test_large_boosted_models_of_noisy_rows_lose_nothing():
@@ -211,7 +216,7 @@ def test_threads_find_the_same_leaves(n_jobs):
 def test_progress_is_told_to_its_end():
     told = []
     rf = RandomForestClassifier(6, max_leaf_nodes=9, random_state=0).fit(X2, y2)
-    bh.refinement_report(bh.as_forest(rf), X2, y2, random_state=0, progress=lambda *step: told.append(step))
+    bh.refine(bh.as_forest(rf), X2, y2, random_state=0, progress=lambda *step: told.append(step))
     done = [step[0] for step in told]
     assert done == sorted(done)
     assert done[-1] == told[-1][1]
@@ -285,7 +290,7 @@ def test_rows_that_do_not_fit_are_refused(X, y, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"step": 0.1}, "refine does not take the option 'step'; its options: loss, solver"),
+        ({"step": 0.1}, "unexpected keyword argument 'step'"),
         ({"l2": "1"}, "l2 must be a number, not '1'"),
         ({"epochs": 2.5}, "epochs must be a whole number, not 2.5"),
         ({"batch_size": True}, "batch_size must be a whole number, not True"),
@@ -308,7 +313,7 @@ def test_numbers_that_are_missing_or_negative_counts_are_refused():
 
 
 def test_oob_needs_trees_that_saw_only_some_rows():
-    with pytest.raises(ValueError, match="saw all; fit it with bootstrap=True"):
+    with pytest.raises(ValueError, match="trained on all; fit it with bootstrap=True"):
         bh.refine(ExtraTreesClassifier(3).fit(X3, y3), X3, y3, validation="oob")
 
 
@@ -357,7 +362,7 @@ def test_losses_for_numbers_are_compared_by_one_yardstick(unit):
         loss: np.mean((bh.refine(forest, *rows, loss=loss, **given).predict(X[1000:]) - unit * y[1000:]) ** 2)
         for loss in ("mse", "huber", "absolute")
     }
-    assert bh.refinement_report(forest, *rows, loss="auto", **given).loss == min(squares, key=squares.get)
+    assert bh.refine(forest, *rows, loss="auto", **given, return_report=True)[1].loss == min(squares, key=squares.get)
 
 
 def test_rows_of_weight_zero_do_not_judge():
@@ -367,32 +372,35 @@ def test_rows_of_weight_zero_do_not_judge():
     weight = (np.arange(len(y)) < 900).astype(float)
     rf = RandomForestClassifier(12, max_leaf_nodes=16, random_state=0).fit(X, y, sample_weight=weight)
     for model in (rf, bh.as_forest(rf)):
-        report = bh.refinement_report(model, X, y, sample_weight=weight, random_state=0)
+        _, report = bh.refine(model, X, y, sample_weight=weight, random_state=0, return_report=True)
         assert report.validation[0] < 0.3  # of the rows that count; of all it would be about 0.5
 
 
 def test_many_other_rows_are_not_taken_for_training_rows():
     X, y = make_classification(4000, 8, n_informative=5, random_state=0)
     rf = RandomForestClassifier(8, max_leaf_nodes=8, random_state=0).fit(X[:300], y[:300])
-    assert bh.refinement_report(rf, X[300:], y[300:], random_state=0).judged_by == "rows that were given"
-    assert bh.refinement_report(rf, X[:300], y[:300], random_state=0).judged_by == "a forest grown without them"
+    assert bh.refine(rf, X[300:], y[300:], random_state=0, return_report=True)[1].validated_on == "held-out rows"
+    assert bh.refine(rf, X[:300], y[:300], random_state=0, return_report=True)[1].validated_on == "refitted estimator"
     forest = bh.as_forest(rf)
-    assert bh.refinement_report(forest, X[:300], y[:300], random_state=0).judged_by == "rows it was grown on"
-    assert bh.refinement_report(rf, X[:300], y[:300], validation="oob", random_state=0).judged_by == "out of bag"
+    assert bh.refine(forest, X[:300], y[:300], random_state=0, return_report=True)[1].validated_on == "training rows"
+    assert (
+        bh.refine(rf, X[:300], y[:300], validation="oob", random_state=0, return_report=True)[1].validated_on
+        == "out-of-bag rows"
+    )
 
 
 def test_an_estimator_without_a_seed_is_judged_the_same_each_time():
     X, y = load_digits(return_X_y=True)
     rf = RandomForestClassifier(8, max_leaf_nodes=12).fit(X, y)
-    once, again = (bh.refinement_report(rf, X, y, random_state=0) for _ in range(2))
-    assert once.validation == again.validation
-    assert once.forest == again.forest
+    once, again = (bh.refine(rf, X, y, random_state=0, return_report=True) for _ in range(2))
+    assert once[1].validation == again[1].validation
+    assert once[0] == again[0]
 
 
 def test_one_row_right_by_chance_is_no_gain():
     rf = RandomForestClassifier(3, max_leaf_nodes=2, random_state=0).fit(X3, y3)
     wrong = np.flatnonzero(rf.predict(X3) != y3)[:1]
-    report = bh.refinement_report(rf, X3, y3, validation=(X3[wrong], y3[wrong]), l2=1.0)
+    _, report = bh.refine(rf, X3, y3, validation=(X3[wrong], y3[wrong]), l2=1.0, return_report=True)
     assert report.validation[0] == 1.0
     assert report.n_passes == 0
 
@@ -411,15 +419,15 @@ def test_where_no_second_forest_can_be_grown_the_first_is_judged_with_caution():
     y = np.where(np.arange(300) < 2, 2, np.arange(300) % 2)
     X = np.random.default_rng(0).random((300, 3))
     boosted = HistGradientBoostingClassifier(early_stopping=True, max_iter=5, random_state=0).fit(X, y)
-    judged = {bh.refinement_report(boosted, X, y, random_state=seed).judged_by for seed in range(12)}
-    assert "rows it was grown on" in judged  # where one of the two rows was held out
+    judged = {bh.refine(boosted, X, y, random_state=seed, return_report=True)[1].validated_on for seed in range(12)}
+    assert "training rows" in judged  # where one of the two rows was held out
 
 
 def test_frames_stay_frames_when_another_forest_is_grown():
     frame, labels = load_breast_cancer(return_X_y=True, as_frame=True)
     frame = frame.iloc[:, :4].set_axis(["a", "b", "c", "d"], axis=1).assign(e=frame.iloc[:, 5] > 0.1)
     model = HistGradientBoostingClassifier(monotonic_cst={"a": -1}, max_iter=5, random_state=0).fit(frame, labels)
-    assert bh.refinement_report(model, frame, labels, random_state=0).judged_by == "a forest grown without them"
+    assert bh.refine(model, frame, labels, random_state=0, return_report=True)[1].validated_on == "refitted estimator"
 
 
 def test_without_refit_the_rows_held_out_are_not_learned_from():
@@ -433,3 +441,36 @@ def test_a_batch_larger_than_the_rows_is_all_rows():
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=4, random_state=0).fit(X3, y3))
     given = {"solver": "sgd", "epochs": 3, "random_state": 0, **ALL}
     assert bh.refine(forest, X3, y3, batch_size=10**12, **given) == bh.refine(forest, X3, y3, batch_size=150, **given)
+
+
+def test_an_estimator_that_is_not_refitted_is_refined_like_its_forest():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(12, max_leaf_nodes=12, random_state=0).fit(X, y)
+    refined, report = bh.refine(rf, X, y, refit_estimator=False, random_state=0, return_report=True)
+    assert report.validated_on == "training rows"
+    assert refined == bh.refine(bh.as_forest(rf), X, y, random_state=0)
+
+
+def test_a_function_may_grow_the_second_forest():
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(12, max_leaf_nodes=12, random_state=0).fit(X, y)
+    grown_on = []
+
+    def grow(rows):
+        grown_on.append(len(rows))
+        return bh.as_forest(clone(rf).fit(X[rows], y[rows]))
+
+    refined, report = bh.refine(bh.as_forest(rf), X, y, refit_estimator=grow, random_state=0, return_report=True)
+    assert grown_on == [len(y) - round(0.15 * len(y))]
+    assert (refined, report) == bh.refine(rf, X, y, random_state=0, return_report=True)
+
+
+def test_every_option_is_a_parameter_with_the_same_default():
+    parameters = inspect.signature(bh.refine).parameters
+    for field in fields(RefinementOptions):
+        assert parameters[field.name].default == field.default
+    for function in (bh.refine, bh.merge):
+        kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+        assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 3 + [inspect.Parameter.KEYWORD_ONLY] * (
+            len(kinds) - 3
+        )

@@ -13,7 +13,8 @@ from sklearn.ensemble import (
 )
 
 import billhook as bh
-import naive
+import naive.forest
+import naive.refinement
 from billhook.kernels import shuffle
 
 IRIS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_iris, load_breast_cancer, load_diabetes))
@@ -73,9 +74,9 @@ def test_it_is_the_algorithm_on_paper(data, model, loss, options):
     forest = bh.as_forest(clone(model).fit(*data))
     # Values of a column that no loss tells from others stay, as on paper, where the two classes' slopes are opposite.
     refined = bh.refine(forest, X, y, loss=loss, epochs=3, batch_size=16, **options, **ALL)
-    value, weight = naive.refine_by_gradient(
+    value, weight = naive.refinement.refine_by_gradient(
         forest,
-        naive.apply(forest, X.astype(np.float32)),
+        naive.forest.apply(forest, X.astype(np.float32)),
         y,
         list(batches(len(y), 3, 16)),
         0.1,
@@ -94,8 +95,8 @@ def test_numbers_too(loss):
     X, y = DIABETES[0][::4], DIABETES[1][::4]
     forest = bh.as_forest(RandomForestRegressor(4, max_leaf_nodes=7, random_state=0).fit(*DIABETES))
     refined = bh.refine(forest, X, y, loss=loss, epochs=2, batch_size=16, **ALL)
-    value, _ = naive.refine_by_gradient(
-        forest, naive.apply(forest, X.astype(np.float32)), y, list(batches(len(y), 2, 16)), 0.1, loss
+    value, _ = naive.refinement.refine_by_gradient(
+        forest, naive.forest.apply(forest, X.astype(np.float32)), y, list(batches(len(y), 2, 16)), 0.1, loss
     )
     leaf = forest.feature < 0
     np.testing.assert_allclose(refined.value[leaf], value[leaf], rtol=0, atol=1e-7)
@@ -143,10 +144,10 @@ def test_a_loss_that_runs_away_is_an_error_that_names_the_step():
     X, y = DIABETES
     forest = bh.as_forest(RandomForestRegressor(4, max_leaf_nodes=7, random_state=0).fit(X, y))
     before = forest.value.copy()
-    with pytest.raises(ValueError, match=r"grows without end \(pass \d+\) with step_size 7.0; lower it"):
+    with pytest.raises(ValueError, match=r"diverges \(pass \d+\) with step_size 7.0; lower it"):
         bh.refine(forest, X, y, step_size=7.0, **ALL)
-    with pytest.raises(ValueError, match=r"grows without end \(pass 1\)"):
+    with pytest.raises(ValueError, match=r"diverges \(pass 1\)"):
         bh.refine(forest, X, y, step_size=7.0, epochs=1, **ALL)
-    with pytest.raises(ValueError, match="grows without end"):
+    with pytest.raises(ValueError, match="diverges"):
         bh.refine(forest, X, y, loss="absolute", step_size=1e6, **ALL)
     np.testing.assert_array_equal(forest.value, before)

@@ -11,14 +11,14 @@ import pytest
 
 import billhook as bh
 from billhook.cli import main
-from billhook.study import Method, Source, Study
-from billhook.study import _backends as backends
+from billhook.study import DataSource, Method, Study
+from billhook.study import _dask_backend as backends
 
 distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install 'billhook[dask]'")
 
 STUDY = Study(
     "small",
-    (Source("digits"), Source("wine")),
+    (DataSource("digits"), DataSource("wine")),
     (
         Method("RE", prune="reduced_error"),
         Method("CA", prune="cluster_accuracy"),

@@ -1,8 +1,14 @@
+from dataclasses import replace
+from inspect import Parameter
+
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
-from billhook.study import Method, Source, Study, StudyFileError
-from billhook.study._file import line_of
+from billhook.study import DataSource, Method, Study, StudyFileError
+from billhook.study._positions import lines_of
+from billhook.study._pruning_options import VALUES, check_pruning_option
 from billhook.study._study import Unit, configurations_of, units_of
 
 WHOLE = """\
@@ -174,16 +180,139 @@ def test_a_file_that_is_not_there():
 
 
 def test_lines_are_found_in_tables_and_lists_of_tables():
-    assert line_of(WHOLE, ("methods", 0, "prune")) == 10
-    assert line_of(WHOLE, ("methods", 1, "prune")) == 14
-    assert line_of(WHOLE, ("methods", 1, "options", "rho")) == 15
-    assert line_of(WHOLE, ("methods", 2, "refine", "solver")) == 20
-    assert line_of(WHOLE, ("seed",)) == 3
-    assert line_of(WHOLE, ("nothing",)) is None
+    assert lines_of(WHOLE, ("methods", 0, "prune")) == (10, 10)
+    assert lines_of(WHOLE, ("methods", 1, "prune")) == (14, 14)
+    assert lines_of(WHOLE, ("methods", 1, "options", "rho")) == (15, 15)
+    assert lines_of(WHOLE, ("methods", 2, "refine", "solver")) == (20, 20)
+    assert lines_of(WHOLE, ("seed",)) == (3, 3)
+    assert lines_of(WHOLE, ("nothing",)) is None
+
+
+LONG = """\
+# seed = 1
+data = [
+    "iris",  # label = "not this one"
+    { path = "mine.csv", label = "y", splitt = "z" },
+]
+"seed" = 7
+folds = [
+    3,
+]
+
+[[methods]]
+label = \"\"\"a text
+seed = 8
+\"\"\"
+"""
+
+
+def test_a_statement_of_several_lines_is_not_taken_for_another(tmp_path):
+    assert lines_of(LONG, ("seed",)) == (6, 6)
+    assert lines_of(LONG, ("data", 1, "label")) == (2, 5)
+    assert lines_of(LONG, ("methods", 0)) == (11, 11)
+    assert lines_of(LONG, ("methods", 0, "label")) == (12, 14)
+    with pytest.raises(
+        StudyFileError, match=r"own\.toml, lines 2 to 5, data\[1\]\.splitt: there is no key 'splitt' here"
+    ):
+        read(tmp_path, LONG)
+    with pytest.raises(
+        StudyFileError, match=r"own\.toml, line 7: folds must be a whole number of at least 2, not \[3\]"
+    ):
+        read(tmp_path, LONG.replace(', splitt = "z"', ""))
+
+
+def extending(tmp_path, text, base=WHOLE):
+    (tmp_path / "bases").mkdir(exist_ok=True)
+    (tmp_path / "bases" / "whole.toml").write_text(base)
+    return read(tmp_path, f'extends = "bases/whole.toml"\n{text}')
+
+
+def test_a_file_extends_another(tmp_path):
+    whole = read(tmp_path, WHOLE)
+    study = extending(tmp_path, "folds = 4\nn_trees = [1]\n")
+    assert (study.name, study.folds, study.n_trees) == ("own", 4, (1,))
+    assert (study.seed, study.methods) == (whole.seed, whole.methods)
+    # Paths are relative to the file that they are in.
+    assert study.data[1].path == str(tmp_path / "bases" / "mine.csv")
+    only = extending(tmp_path, '[[methods]]\nlabel = "one"\n')
+    assert [method.label for method in only.methods] == ["one"]
+
+
+def test_the_variants_of_the_papers_study_are_the_paper_but_for_one_key():
+    paper = bh.study.read("paper")
+    for name, change in (
+        ("paper-dedicated", {"pruning_data": "dedicated"}),
+        ("paper-bagging", {"bases": ("bagging",)}),
+        ("paper-extra-trees", {"bases": ("extra_trees",)}),
+    ):
+        assert bh.study.read(name) == replace(paper, name=name, **change)
+
+
+def test_what_is_wrong_is_said_of_the_file_that_it_is_in(tmp_path):
+    with pytest.raises(StudyFileError, match=r"own\.toml, line 2: folds must be a whole number"):
+        extending(tmp_path, "folds = 1\n")
+    with pytest.raises(StudyFileError, match=r"whole\.toml, line 2: folds must be a whole number"):
+        extending(tmp_path, "seed = 1\n", WHOLE.replace("folds = 3", "folds = 1"))
+    with pytest.raises(StudyFileError, match=r"whole\.toml, line 14: prune cannot be 'drap'"):
+        extending(tmp_path, "", WHOLE.replace('"drep"', '"drap"'))
+    with pytest.raises(StudyFileError, match=r"own\.toml, line 1: there is no study .*papr.*did you mean 'paper'"):
+        read(tmp_path, 'extends = "papr"')
+    with pytest.raises(StudyFileError, match=r"own\.toml, line 1: extends must be the name of a study, .* not 3"):
+        read(tmp_path, "extends = 3")
+    with pytest.raises(StudyFileError, match="line 1: extends goes round in a circle"):
+        extending(tmp_path, "", 'extends = "../own.toml"')
+
+
+WRONG = {
+    "alpha": [-0.1, 1.1, "x"],
+    "batch_size": [0, 1.5],
+    "epochs": [0, True],
+    "loss": ["msee"],
+    "node_penalty": [-1.0],
+    "optimizer": ["adm"],
+    "p": [0.0, 1.0],
+    "pairing": ["max"],
+    "penalty": ["l1"],
+    "restarts": [-1],
+    "rho": [0.0, 1.1],
+    "simplex": ["yes"],
+    "solver": ["cplex"],
+    "step_size": [0.0],
+    "strength": [-1],
+    "time_limit": [0],
+}
+
+
+def test_every_option_of_every_pruning_method_is_checked():
+    tabled = [one for one in bh.pruning_methods() if Parameter.empty not in one.options.values()]
+    names = {name for method in tabled for name in method.options}
+    assert names == set(VALUES) == set(WRONG)
+    for method in tabled:
+        for name, default in method.options.items():
+            check_pruning_option(name, default)
+            for value in WRONG[name]:
+                with pytest.raises(ValueError, match=f"{name} must be .*, not {value!r}"):
+                    check_pruning_option(name, value)
+
+
+def test_what_is_refused_here_pruning_refuses_too():
+    X, y = load_iris(return_X_y=True)
+    forest = bh.as_forest(RandomForestClassifier(5, max_leaf_nodes=4, random_state=0).fit(X, y))
+    lenient = {
+        ("epochs", True),
+        ("batch_size", 1.5),
+        ("simplex", "yes"),
+    }  # what Python takes for a number, or a truth
+    for method in bh.pruning_methods():
+        for name in method.options if Parameter.empty not in method.options.values() else ():
+            for value in WRONG[name]:
+                if (name, value) not in lenient:
+                    with pytest.raises((ValueError, TypeError)):
+                        bh.prune(forest, X, y, method=method.name, n_trees=2, random_state=0, **{name: value})
 
 
 def test_a_study_made_in_python_is_checked_too():
-    data, methods = (Source("iris"),), (Method("RF", refine={"solver": "sgd", "epochs": [5, 10]}),)
+    data, methods = (DataSource("iris"),), (Method("RF", refine={"solver": "sgd", "epochs": [5, 10]}),)
     study = Study("mine", data, methods, n_trees=[8, 4])
     assert study.n_trees == (4, 8)
     assert study.methods[0].choices() == [{"refine.epochs": 5}, {"refine.epochs": 10}]
@@ -196,7 +325,7 @@ def test_a_study_made_in_python_is_checked_too():
         ),
         ({"bases": ("rf",)}, "bases cannot be 'rf'"),
         ({"folds": 1}, "folds must be a whole number of at least 2, not 1"),
-        ({"data": (*data, Source("iris", "a.csv", "y"))}, "data have the name 'iris' twice"),
+        ({"data": (*data, DataSource("iris", "a.csv", "y"))}, "data have the name 'iris' twice"),
     ):
         with pytest.raises(ValueError, match=message):
             Study(**{"name": "mine", "data": data, "methods": methods, **wrong})

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import billhook as bh
-from billhook.study import Method, ResultsError, Source, Study
-from billhook.study import _backends as backends
+from billhook.study import DataSource, Method, ResultsError, Study
+from billhook.study import _job as job
+from billhook.study import _local_backend as local
 from billhook.study import _plan as planning
 from billhook.study import _run as running
 from billhook.study import _store as storing
@@ -56,7 +57,7 @@ STAND_IN = {"iris": "iris", "wine": "wine", "eeg": "iris"}
 N_RUNS = 3 * 2 * 3 * 3 * 6
 SMALL = Study(
     "small",
-    (Source("iris"), Source("wine")),
+    (DataSource("iris"), DataSource("wine")),
     (Method("RE", prune="reduced_error"), Method("first")),
     folds=2,
     n_base_trees=8,
@@ -161,9 +162,24 @@ def test_interrupted_it_says_how_to_go_on(own, whole, tmp_path):
     assert_same(bh.study.run(bh.study.read(own), folder), whole)
 
 
+def test_the_process_of_units_with_a_time_limit_ends_with_its_parent(own, whole, tmp_path):
+    folder = tmp_path / "limited"
+    for end in (signal.SIGKILL, signal.SIGINT):
+        process = started(own, folder, "--jobs", "1", "--time-limit", "600")
+        wanted = count(folder) + 5
+        wait_until(lambda wanted=wanted, process=process: count(folder) >= wanted or process.poll() is not None)
+        children = children_of(process.pid)
+        assert children
+        process.send_signal(end)
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err
+        wait_until(lambda children=children: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
+    assert_same(bh.study.run(bh.study.read(own), folder), whole)
+
+
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):
     first = bh.study.run(SMALL, tmp_path / "results")
-    monkeypatch.setattr(backends, "do", lambda *_: pytest.fail("there is nothing to do"))
+    monkeypatch.setattr(job, "run_unit", lambda *_: pytest.fail("there is nothing to do"))
     again = bh.study.run(SMALL, tmp_path / "results")
     pd.testing.assert_frame_equal(first, again)
 
@@ -266,7 +282,7 @@ def test_a_full_disk_loses_nothing_that_was_written(own, whole, tmp_path, monkey
 
 def test_missing_data_sets_are_an_error_before_anything_runs(tmp_path, data_cache, monkeypatch):  # noqa: ARG001
     monkeypatch.setenv("BILLHOOK_MIRROR", "http://127.0.0.1:9")
-    study = replace(SMALL, data=(*SMALL.data, Source("eeg")))
+    study = replace(SMALL, data=(*SMALL.data, DataSource("eeg")))
     with pytest.raises(
         FileNotFoundError, match=r"1 of 3 data sets cannot be found, .*eeg is not here.*--skip-missing"
     ):
@@ -282,19 +298,19 @@ def test_missing_data_sets_are_an_error_before_anything_runs(tmp_path, data_cach
     # When they are there, they are made.
     load = bh.study.load_source
     monkeypatch.setattr(planning, "load_source", lambda source: load(replace(source, name=STAND_IN[source.name])))
-    monkeypatch.setattr(backends, "load_again", lambda source, _: load(replace(source, name=STAND_IN[source.name])))
+    monkeypatch.setattr(local, "load_again", lambda source, _: load(replace(source, name=STAND_IN[source.name])))
     assert set(bh.study.run(study, tmp_path / "results", any_version=True)["status"]) == {"done"}
 
 
 def test_of_a_given_split_no_fold_stays_skipped(tmp_path, data_cache, monkeypatch):  # noqa: ARG001 - nothing is here
     monkeypatch.setenv("BILLHOOK_MIRROR", "http://127.0.0.1:9")
-    study = replace(SMALL, data=(Source("iris"), Source("mnist")))
+    study = replace(SMALL, data=(DataSource("iris"), DataSource("mnist")))
     first = bh.study.run(study, tmp_path / "results", skip_missing=True)
     assert set(first.loc[first["data"] == "mnist", "fold"]) == {0, 1}  # it cannot be known that there is one
     load = bh.study.load_source
     rows = np.arange(150)
-    split = replace(load(Source("iris")), train=rows[::2], test=rows[1::2])
-    for module, name in ((planning, "load_source"), (backends, "load_again")):
+    split = replace(load(DataSource("iris")), train=rows[::2], test=rows[1::2])
+    for module, name in ((planning, "load_source"), (local, "load_again")):
         monkeypatch.setattr(module, name, lambda source, *_: split if source.name == "mnist" else load(source))
     found = bh.study.run(study, tmp_path / "results")
     assert set(found["status"]) == {"done"}
@@ -304,7 +320,7 @@ def test_of_a_given_split_no_fold_stays_skipped(tmp_path, data_cache, monkeypatc
 
 def test_an_unknown_data_set_has_a_nearest_name(tmp_path):
     with pytest.raises(ValueError, match="there is no data set 'iriss'; did you mean 'iris'"):
-        bh.study.run(replace(SMALL, data=(Source("iriss"),)), tmp_path / "results")
+        bh.study.run(replace(SMALL, data=(DataSource("iriss"),)), tmp_path / "results")
 
 
 def test_tables_of_ones_own(tmp_path):
@@ -325,7 +341,7 @@ def test_tables_of_ones_own(tmp_path):
 def test_numbers_to_predict_are_refused(tmp_path):
     table = pd.DataFrame({"a": np.arange(50.0), "y": np.arange(50) * 0.37})
     table.to_csv(tmp_path / "numbers.csv", index=False)
-    source = Source("mine", str(tmp_path / "numbers.csv"), "y")
+    source = DataSource("mine", str(tmp_path / "numbers.csv"), "y")
     with pytest.raises(ValueError, match="has 50 classes in 50 rows; it looks like a number to predict"):
         bh.study.run(replace(SMALL, data=(source,)), tmp_path / "results")
 
@@ -399,7 +415,7 @@ def made_up_table(path, seed):
 def test_data_that_have_changed_are_noticed(tmp_path):
     path = tmp_path / "mine.csv"
     made_up_table(path, 0)
-    study = replace(SMALL, data=(Source("mine", str(path), "kind"),))
+    study = replace(SMALL, data=(DataSource("mine", str(path), "kind"),))
     first = bh.study.run(study, tmp_path / "results")
     made_up_table(path, 1)
     with pytest.raises(ResultsError, match="mine is not what it was when the results in"):
@@ -434,11 +450,11 @@ def test_results_can_be_read_where_nothing_can_be_written(tmp_path):
 
 
 def test_a_study_without_runs_yields_to_another(tmp_path):
-    wrong = replace(SMALL, data=(Source("mine", str(tmp_path / "mine.csv"), "kid"),))
+    wrong = replace(SMALL, data=(DataSource("mine", str(tmp_path / "mine.csv"), "kid"),))
     made_up_table(tmp_path / "mine.csv", 0)
     with pytest.raises(ValueError, match="kid"):
         bh.study.run(wrong, tmp_path / "results")
-    right = replace(SMALL, data=(Source("mine", str(tmp_path / "mine.csv"), "kind"),))
+    right = replace(SMALL, data=(DataSource("mine", str(tmp_path / "mine.csv"), "kind"),))
     assert len(bh.study.run(right, tmp_path / "results")) == 16
 
 
@@ -446,7 +462,7 @@ def test_what_was_skipped_for_good_is_not_begun_again(tmp_path, monkeypatch):
     study = replace(SMALL, n_trees=(2, 99))
     first = bh.study.run(study, tmp_path / "results")
     assert set(first["status"]) == {"done", "skipped"}
-    monkeypatch.setattr(backends, "do", lambda *_: pytest.fail("there is nothing to do"))
+    monkeypatch.setattr(job, "run_unit", lambda *_: pytest.fail("there is nothing to do"))
     pd.testing.assert_frame_equal(bh.study.run(study, tmp_path / "results"), first)
 
 

@@ -1,7 +1,5 @@
 """What a study measures, against the same done the plain way."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,9 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
 from billhook.analysis import BOOSTING, SEARCH
-from billhook.kernels import add_tree
-from billhook.study import Method, Source, Study
-from billhook.study import _forests as forests
+from billhook.study import DataSource, Method, ResultsError, Study, _unit_process
 from billhook.study._rows import rows_of, seed_of
 from billhook.study._scores import scores_of
 from billhook.study._study import Unit
@@ -32,11 +28,11 @@ X = X.astype(np.float32)
 
 def study_of(*methods, **options):
     given = {"folds": 3, "seed": 5, "n_base_trees": 24, "max_leaves": (8, 32), "n_trees": (4, 8), **options}
-    return Study("small", (Source("digits"),), methods, **given)
+    return Study("small", (DataSource("digits"),), methods, **given)
 
 
-def run(study, tmp_path):
-    found = bh.study.run(study, tmp_path / "results")
+def run(study, tmp_path, **options):
+    found = bh.study.run(study, tmp_path / "results", **options)
     assert (found["status"] == "done").all(), found["reason"].unique()
     return found.set_index(["fold", "method", "options", "n_leaves", "n_trees"])
 
@@ -71,7 +67,7 @@ def test_runs_are_those_of_forests_grown_for_each_number_of_leaves(base, tmp_pat
                     row = found.loc[(number, label, "{}", leaves, n_trees)]
                     assert row.n_nodes == small.n_nodes
                     assert row.size_paper == small.size("paper")
-                    assert row.size_published == small.size("as_published")
+                    assert row.size_published == bh.study.published_size(small)
                     assert row.accuracy == pytest.approx(accuracy_score(y[test], small.predict(X[test])))
                     assert row.accuracy_train == pytest.approx(accuracy_score(y[train], small.predict(X[train])))
             first = bh.as_forest(model).select(range(8))
@@ -133,7 +129,7 @@ def test_a_dedicated_third_prunes(tmp_path):
     whole = run(study_of(method), tmp_path / "b")
     assert (dedicated["accuracy"] > 0.5).all()
     assert not dedicated["accuracy"].equals(whole["accuracy"])
-    data = bh.study.load_source(Source("digits"))
+    data = bh.study.load_source(DataSource("digits"))
     study = study_of(method, pruning_data="dedicated")
     rows = rows_of(study, Unit("digits", 0, "random_forest"), data)
     n_train = len(rows.train.y)
@@ -172,7 +168,7 @@ def test_what_one_method_cannot_do_does_not_stop_the_others(tmp_path):
     found = bh.study.run(study_of(*methods, folds=2, max_leaves=(8,), n_trees=(4,)), tmp_path / "results")
     by_method = found.groupby("method")
     assert set(by_method.get_group("wrong")["status"]) == {"failed"}
-    assert by_method.get_group("wrong")["reason"].str.startswith("ValueError: the loss grows without end").all()
+    assert by_method.get_group("wrong")["reason"].str.startswith("ValueError: the loss diverges").all()
     many = by_method.get_group("many").set_index("n_trees")
     assert set(many.loc[4, "status"]) == {"done"}
     assert set(many.loc[99, "reason"]) == {"the base ensemble has 24 trees"}
@@ -182,12 +178,39 @@ def test_what_one_method_cannot_do_does_not_stop_the_others(tmp_path):
 def test_what_takes_too_long_is_left(tmp_path):
     slow = Method("slow", refine=(("epochs", 100_000_000), ("solver", "sgd"), ("step_size", 1e-6)))
     study = study_of(slow, Method("quick"), folds=2, max_leaves=(8,), n_trees=(4,))
-    found = bh.study.run(study, tmp_path / "results", time_limit=1.0)
+    found = bh.study.run(study, tmp_path / "results", time_limit=3.0)
     assert found.groupby("method")["status"].unique().map(list).to_dict() == {
         "slow": ["timed_out"],
         "quick": ["done"],
     }
-    assert set(found["reason"].dropna()) == {"took longer than 1 s"}
+    assert set(found["reason"].dropna()) == {"took longer than 3 s"}
+
+
+def test_runs_that_wait_for_the_same_step_time_out_with_it(tmp_path):
+    # One search serves both budgets.
+    search = Method("search", base=SEARCH, options={"budget": ["1KB", "2KB"], "trials": 100_000})
+    quick = Method("quick", base=BOOSTING, options={"engine": "histogram"}, max_leaves=(4,))
+    study = study_of(search, quick, folds=2, n_trees=(2, 4))
+    found = bh.study.run(study, tmp_path / "results", n_jobs=2, time_limit=5.0)
+    status = found.groupby("method")["status"].agg(list).to_dict()
+    assert status == {"search": ["timed_out"] * 4, "quick": ["done"] * 4}
+    late = found[found["status"] == "timed_out"]
+    assert sorted(late["seconds"]) == [0.0, 0.0, 5.0, 5.0]
+
+
+def test_numbers_are_the_same_with_a_time_limit(tmp_path):
+    methods = (Method("RE", prune="reduced_error"), Method("CA", prune="cluster_accuracy"))
+    study = study_of(*methods, folds=2)
+    expected, found = run(study, tmp_path / "a"), run(study, tmp_path / "b", time_limit=600.0)
+    pd.testing.assert_frame_equal(found.drop(columns="seconds"), expected.drop(columns="seconds"), check_exact=True)
+
+
+def test_a_process_that_is_killed_by_others_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(_unit_process, "COMMAND", "import os; os._exit(7)")
+    with pytest.raises(
+        ResultsError, match=r"the process of digits, fold 0, .* was killed.*exit status 7.*run it again"
+    ):
+        bh.study.run(study_of(Method("RF"), folds=2), tmp_path / "results", time_limit=60.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -205,16 +228,10 @@ def test_scores_are_scikit_learns(seed):
 def test_a_run_that_is_broken_off_does_not_spoil_the_next(tmp_path, monkeypatch):
     study = study_of(Method("RF"), folds=2, max_leaves=(8,), n_trees=(4, 8, 16))
     expected = run(study, tmp_path / "a")["accuracy"]
-    calls = []
-
-    def slow_once(leaf, value, score):
-        add_tree(leaf, value, score)
-        calls.append(1)
-        if len(calls) == 11:  # in the midst of the second number of trees
-            time.sleep(1.0)
-
-    monkeypatch.setattr(forests, "add_tree", slow_once)
-    found = bh.study.run(study, tmp_path / "b", time_limit=0.5)
+    # In the midst of the second number of trees, the process sleeps for an hour, once.
+    monkeypatch.setenv("BILLHOOK_SLEPT", str(tmp_path / "slept"))
+    monkeypatch.setattr(_unit_process, "COMMAND", "import on_workers; on_workers.serve_and_sleep_once()")
+    found = bh.study.run(study, tmp_path / "b", time_limit=3.0)
     found = found.set_index(["fold", "method", "options", "n_leaves", "n_trees"])
     assert list(found["status"]).count("timed_out") == 1
     done = found[found["status"] == "done"]["accuracy"]
@@ -252,7 +269,7 @@ def test_a_class_that_is_only_tested_does_no_harm(engine, tmp_path):
     table["part"] = np.where(np.arange(90) < 60, "train", "test")
     table.loc[89, "kind"] = "middle"
     table.to_csv(tmp_path / "mine.csv", index=False)
-    source = Source("mine", str(tmp_path / "mine.csv"), "kind", split="part")
+    source = DataSource("mine", str(tmp_path / "mine.csv"), "kind", split="part")
     methods = (Method("GB", base=BOOSTING, options={"engine": engine}), Method("RF"))
     study = Study("mine", (source,), methods, n_base_trees=4, max_leaves=(4,), n_trees=(2,))
     found = bh.study.run(study, tmp_path / "results")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from billhook._checks import resolve_name
-from billhook.analysis._configurations import BOOSTING, KB, of_data
+from billhook.analysis._configurations import of_data
 from billhook.analysis._extras import new_figure
 from billhook.analysis._fronts import areas, pareto_fronts
+from billhook.analysis._schema import BOOSTING, KB
 from billhook.analysis._shape import by_shape
 from billhook.analysis._style import marker_style, style_of
 
@@ -58,7 +59,7 @@ def accuracy_over_memory(configurations: "DataFrame", data: str) -> "Figure":
     axes.set_xticks(ticks, [_size_text(tick) for tick in ticks])
     axes.minorticks_off()
     axes.set_title(data, fontsize=LETTERS + 2)
-    _label(axes, "size of the model", "accuracy, %")
+    _label(axes, "model size", "accuracy, %")
     figure.legend(loc="outside right upper", fontsize=LETTERS, frameon=False, handlelength=3.2)
     return figure
 

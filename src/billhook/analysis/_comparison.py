@@ -70,13 +70,14 @@ def compare(scores: "DataFrame", *, alpha: float = 0.05) -> Comparison:
         The probability with which equal methods may be found different.
     """
     if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha is a probability between 0 and 1, not {alpha}")
+        raise ValueError(f"alpha must be between 0 and 1, not {alpha}")
     table = complete(scores)
     if table.shape[1] < 2:
-        raise ValueError(f"only methods can be compared, not one alone: the scores have only {table.columns[0]!r}")
+        raise ValueError(f"a comparison needs at least two methods; there is only {table.columns[0]!r}")
     if len(table) < 2:
         raise ValueError(
-            f"methods are compared over several data sets; only on {table.index[0]!r} has every method a score"
+            "a comparison needs at least two data sets on which every method has a score; "
+            f"there is only {table.index[0]!r}"
         )
     ranks = rank(table)
     mean_ranks = ranks.mean().sort_index().sort_values(kind="stable")
@@ -133,16 +134,16 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 def cliques(order: list[str], differing: set[frozenset[str]]) -> list[tuple[str, ...]]:
     """Return the longest runs of at least two methods, in the given order, in which no two differ."""
-    found: list[tuple[str, ...]] = []
+    cliques: list[tuple[str, ...]] = []
     end = 0
     for start in range(len(order)):
         stop = start + 1
         while stop < len(order) and all(frozenset((order[stop], m)) not in differing for m in order[start:stop]):
             stop += 1
         if stop > end and stop - start > 1:
-            found.append(tuple(order[start:stop]))
+            cliques.append(tuple(order[start:stop]))
         end = max(end, stop)
-    return found
+    return cliques
 
 
 def _pairs(table: "DataFrame", alpha: float, *, is_open: bool) -> "DataFrame":

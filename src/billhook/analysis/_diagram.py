@@ -23,11 +23,11 @@ POINTS = 72
 
 
 def critical_difference_diagram(comparison: Comparison) -> "Figure":
-    """Return a figure of the mean ranks on a line, the best at the right; bars join methods that do not differ."""
+    """Return a figure of the mean ranks on a line, the best on the left; bars join methods that do not differ."""
     from matplotlib.transforms import Affine2D
 
     ranks = [(str(name), float(mean)) for name, mean in comparison.mean_ranks.items()]
-    right, left = ranks[: (len(ranks) + 1) // 2], ranks[(len(ranks) + 1) // 2 :][::-1]
+    left, right = ranks[: (len(ranks) + 1) // 2], ranks[(len(ranks) + 1) // 2 :][::-1]
     names = {name: f"{name}  {mean:.2f}" for name, mean in ranks}
     start, end = (2 * MARGIN + 0.3 + _widest([names[name] for name, _ in side]) for side in (left, right))
     width = max(WIDTH, start + end + 3.0)
@@ -40,8 +40,8 @@ def critical_difference_diagram(comparison: Comparison) -> "Figure":
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()
     n = len(ranks)
-    # From ranks to inches: the last rank at the left, the first at the right.
-    place = Affine2D().translate(-n, 0).scale((width - start - end) / (1 - n), 1).translate(start, 0)
+    # From ranks to inches: the first rank on the left, the last on the right.
+    place = Affine2D().translate(-1, 0).scale((width - start - end) / (n - 1), 1).translate(start, 0)
 
     def x_of(rank: float) -> float:
         return float(place.transform((rank, 0.0))[0])
@@ -50,7 +50,7 @@ def critical_difference_diagram(comparison: Comparison) -> "Figure":
     for clique, level in zip(comparison.cliques, levels, strict=True):
         best, worst = ranks_of(comparison, clique)
         at = AXIS_AT + 0.16 + BAR_STEP * level
-        axes.plot([x_of(worst) - 0.05, x_of(best) + 0.05], [at, at], color="0.25", linewidth=4, solid_capstyle="butt")
+        axes.plot([x_of(best) - 0.05, x_of(worst) + 0.05], [at, at], color="0.25", linewidth=4, solid_capstyle="butt")
     for side, edge, inward, align in ((left, MARGIN, 1, "left"), (right, width - MARGIN, -1, "right")):
         for row, (name, mean) in enumerate(side):
             at = first_row + ROW_STEP * row
@@ -72,12 +72,12 @@ def ranks_of(comparison: Comparison, methods: Sequence[str]) -> tuple[float, flo
 
 
 def _draw_axis(axes: "Axes", places: Sequence[float]) -> None:
-    axes.plot([places[-1], places[0]], [AXIS_AT, AXIS_AT], color="0", linewidth=1.2, zorder=2)
+    axes.plot([places[0], places[-1]], [AXIS_AT, AXIS_AT], color="0", linewidth=1.2, zorder=2)
     for rank, x in enumerate(places, start=1):
         axes.plot([x, x], [AXIS_AT - 0.07, AXIS_AT], color="0", linewidth=1.0)
         axes.text(x, AXIS_AT - 0.11, str(rank), ha="center", va="bottom", fontsize=LETTERS)
     axes.text(
-        sum(places) / len(places), 0.14, "mean rank (right is better)", ha="center", va="center", fontsize=LETTERS - 1
+        sum(places) / len(places), 0.14, "mean rank (left is better)", ha="center", va="center", fontsize=LETTERS - 1
     )
 
 

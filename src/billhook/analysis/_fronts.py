@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.analysis._configurations import BOOSTING, KB, require_columns
+from billhook.analysis._configurations import require_columns
 from billhook.analysis._extras import pandas
+from billhook.analysis._schema import BOOSTING, KB
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +27,7 @@ def pareto_front(accuracy: ArrayLike, nbytes: ArrayLike) -> NDArray[np.intp]:
     score, size = np.asarray(accuracy, np.float64), np.asarray(nbytes, np.float64)
     if score.ndim != 1 or score.shape != size.shape:
         raise ValueError(
-            f"accuracy and nbytes are one number for each model, not of the shapes {score.shape} and {size.shape}"
+            f"accuracy and nbytes must have one number per model, not the shapes {score.shape} and {size.shape}"
         )
     known = np.flatnonzero(~np.isnan(score) & ~np.isnan(size))
     order = known[np.lexsort((known, -score[known], size[known]))]
@@ -70,11 +71,11 @@ def areas(configurations: "DataFrame") -> "DataFrame":
         others = of_this & ~is_boosting
         sizes = configurations["nbytes"].to_numpy()[others if others.any() else of_this] / KB
         limits[name] = (sizes.min(), sizes.max())
-    found = {
+    area_of = {
         key: _area(front["accuracy"].to_numpy(), front["nbytes"].to_numpy() / KB, *limits[key[0]])
         for key, front in fronts.groupby(["data", "method"], observed=True)
     }
-    return _wide(found)
+    return _wide(area_of)
 
 
 def best_below(configurations: "DataFrame", kilobytes: float) -> "DataFrame":
@@ -83,7 +84,7 @@ def best_below(configurations: "DataFrame", kilobytes: float) -> "DataFrame":
     A KB has 1024 bytes. The accuracy is missing where no model of the method is that small.
     """
     if not (math.isfinite(kilobytes) and kilobytes > 0):
-        raise ValueError(f"models are below a positive number of kilobytes, not {kilobytes}")
+        raise ValueError(f"kilobytes must be a positive number, not {kilobytes}")
     require_columns(configurations, ["data", "method", "accuracy", "nbytes"], "configurations")
     fits = configurations["nbytes"] <= kilobytes * KB
     accuracy = configurations["accuracy"].where(fits)

@@ -40,11 +40,9 @@ def to_latex(table: "DataFrame", *, caption: str, label: str, digits: int = 4, b
     best : {"largest", "smallest", None}
         What is bold; nothing for None.
     """
-    choose = resolve_name(
-        str(best), {"largest": np.nanmax, "smallest": np.nanmin, "None": None}, "best in a row is never"
-    )
+    choose = resolve_name(str(best), {"largest": np.nanmax, "smallest": np.nanmin, "None": None}, "best cannot be")
     if digits < 0:
-        raise ValueError(f"digits after the point cannot be {digits}; 0 is the least")
+        raise ValueError(f"digits must be 0 or more, not {digits}")
     names = [list(key) if isinstance(key, tuple) else [key] for key in table.index]
     n_names = table.index.nlevels
     head = [*(str(name or "") for name in table.index.names), *table.columns]

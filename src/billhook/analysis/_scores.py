@@ -58,7 +58,7 @@ def rounded(scores: "DataFrame") -> "DataFrame":
     """Return the scores, as floats that are equal where they are meant to be."""
     pd = pandas()
     if not isinstance(scores, pd.DataFrame):
-        raise TypeError(f"scores are a pandas DataFrame, a row per data set, not {type(scores).__name__}")
+        raise TypeError(f"scores must be a pandas DataFrame with a row per data set, not {type(scores).__name__}")
     if scores.empty:
         raise ValueError(f"the table of scores is empty: it has {scores.shape[0]} rows and {scores.shape[1]} columns")
     for axis, names in (("data set", scores.index), ("method", scores.columns)):
@@ -67,7 +67,9 @@ def rounded(scores: "DataFrame") -> "DataFrame":
     values = scores.to_numpy(dtype="float64", na_value=np.nan)
     if np.isinf(values).any():
         i, j = np.argwhere(np.isinf(values))[0]
-        raise ValueError(f"the score of {scores.columns[j]!r} on {scores.index[i]!r} is {values[i, j]}, not a number")
+        raise ValueError(
+            f"the score of {scores.columns[j]!r} on {scores.index[i]!r} is {values[i, j]}, which is not finite"
+        )
     return pd.DataFrame(on_grid(values, values), index=scores.index, columns=scores.columns)
 
 

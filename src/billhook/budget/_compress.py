@@ -32,16 +32,33 @@ class CodedRows:
     def merge(self, forest: Forest, size: Callable[[Forest], int], limit: int, l2: float) -> Forest:
         """Return the forest merged until it takes at most `limit` bytes."""
         passes = QUICK if self.is_quick else None
-        options: dict[str, Any] = {"loss": self.loss, "l2": l2, "sample_weight": self.weight, "passes": passes}
         try:
-            return merge(forest, self.codes, self.y, size=limit, accounting=size, **options)
+            return merge(
+                forest,
+                self.codes,
+                self.y,
+                size=limit,
+                accounting=size,
+                loss=self.loss,
+                l2=l2,
+                sample_weight=self.weight,
+                passes=passes,
+            )
         except ValueError as error:  # not even a single leaf fits, as of many classes
             raise TooSmallError(str(error)) from None
 
     def refine(self, forest: Forest, l2: float) -> Forest:
         """Return the forest with better leaf values."""
-        options: dict[str, Any] = {"loss": self.loss, "l2": l2, "sample_weight": self.weight}
-        return refine(forest, self.codes, self.y, solver="bcd", epochs=PASSES, validation_fraction=None, **options)
+        return refine(
+            forest,
+            self.codes,
+            self.y,
+            loss=self.loss,
+            epochs=PASSES,
+            l2=l2,
+            sample_weight=self.weight,
+            validation_fraction=None,
+        )
 
 
 class TooSmallError(ValueError):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from billhook.budget._compress import PASSES, CodedRows, compress
 from billhook.budget._fit import FitResult, fit
-from billhook.budget._grow import boosting_parameters, n_rounds, on_codes
+from billhook.budget._grow import growth_parameters, n_rounds, on_codes
 from billhook.budget._scoring import score_of
 from billhook.budget._search import COMPARED_ROWS
 from billhook.budget._space import Trial
@@ -97,7 +97,7 @@ class RowSample(NamedTuple):
 def sample_of(client: "Client", partitions: Partitions, most_rows: int, *, is_classification: bool) -> RowSample:
     """Return rows at random from all partitions, with rows of every class."""
     take = partial(_sampled, -(-most_rows // len(partitions)), is_classification)
-    loaders = partitions.map(take).recipes
+    loaders = partitions.map(take).loaders
     samples: list[tuple[Partition, int]] = reach(
         client, client.gather, client.compute([loader(client) for loader in loaders], retries=3)
     )
@@ -129,8 +129,8 @@ def build_on_cluster(
     runner = TrialRunner(sample, score_of(None, sample), seed)
     binned = runner.binned(trial.growth.bits, trial.growth.bins)
     n_trees = n_rounds(trial.growth, runner.n_leaves(trial))
-    bins = partitions.map(partial(_binned, binned.coding, binned.after, sample.has_missing))
-    grown = grow_on_cluster(client, bins, n_rounds=n_trees, **boosting_parameters(trial.growth, sample, seed))
+    bins = partitions.map(partial(_binned, binned.coding, binned.edges, sample.has_missing))
+    grown = grow_on_cluster(client, bins, n_rounds=n_trees, **growth_parameters(trial.growth, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     coded = CodedRowsOnCluster(
         binned.codes,
@@ -163,10 +163,10 @@ class CodedRowsOnCluster(CodedRows):
 
 def _coded(coding: Coding, has_missing: bool, part: Partition) -> Partition:
     X = np.ascontiguousarray(part.X, np.float32) + np.float32(0.0)
-    return Partition(codes_of(X, coding.used, coding.grids, missing_values=has_missing), part.y, part.weight)
+    return Partition(codes_of(X, coding.used, coding.quantizers, missing_values=has_missing), part.y, part.weight)
 
 
-def _binned(coding: Coding, after: list[NDArray[np.int64]], has_missing: bool, part: Partition) -> Partition:
+def _binned(coding: Coding, edges: list[NDArray[np.int64]], has_missing: bool, part: Partition) -> Partition:
     codes = _coded(coding, has_missing, part).X
-    bins = BinnedFeatures(codes, coding, after).bins(np.arange(len(codes)))
+    bins = BinnedFeatures(codes, coding, edges).bins(np.arange(len(codes)))
     return Partition(bins.astype(np.float32), part.y, part.weight)

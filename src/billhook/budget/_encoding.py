@@ -1,7 +1,7 @@
 """From a table to rows to learn from: how categorical columns become features is chosen on held-out rows."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,12 @@ from billhook.budget._scoring import score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.budget._splits import TrainingRows, sample_row_numbers, split_rows, training_rows
 from billhook.budget._trial_runner import TrialRunner
-from billhook.tables import Categorical, Encoding, Table, encode
+from billhook.tables import Categorical, CategoricalEncoding, Encoding, Table, encode
 
 N_SPLITS = 3
 MOST_ROWS = 30_000
 # What can be learned with fewer bytes tells nothing, and with more the choice hardly matters.
 BUDGETS = (512, 4096)
-CategoricalEncoding = Literal["one_hot", "ordered"]
 ENCODINGS: tuple[CategoricalEncoding, ...] = ("one_hot", "ordered")
 
 

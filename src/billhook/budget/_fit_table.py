@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 
 from billhook._checks import at_least_one
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
-from billhook.budget._encoding import CategoricalEncoding, encode_table
+from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
@@ -21,7 +21,15 @@ from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
 from billhook.codegen import target_named
 from billhook.forest import Forest, load
-from billhook.tables import Table, features_of, is_frame, read_features, read_table, table_of_frame
+from billhook.tables import (
+    CategoricalEncoding,
+    Table,
+    features_of,
+    is_frame,
+    read_features,
+    read_table,
+    table_of_frame,
+)
 
 
 def fit_table(

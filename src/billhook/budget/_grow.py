@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
-from billhook.interop import as_forest
+from billhook.interop import as_forest, boosting_parameters
 from billhook.packing import BinnedFeatures
 from billhook.pruning import pruning_order
 
@@ -68,11 +68,11 @@ def n_rounds(growth: GrowthConfig, n_leaves: int) -> int:
 def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows) -> Forest:
     """Return a forest that was grown on bins with codes for thresholds."""
     threshold = np.zeros_like(forest.threshold)
-    for k, after in enumerate(binned.after):
+    for k, edges in enumerate(binned.edges):
         at = forest.feature == k
-        # Beyond the last cut, all go left but those whose value is missing.
-        places = np.append(after, binned.coding.grids[k].n_codes - 1)
-        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), after.size).astype(np.int64)]
+        # Beyond the last edge, all go left but those whose value is missing.
+        places = np.append(edges, binned.coding.quantizers[k].n_codes - 1)
+        threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), edges.size).astype(np.int64)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 
 
@@ -94,32 +94,21 @@ def _boosted(
         y, middle, width = standardised(y, weight)
     n_new = n_trees - (0 if begun is None else begun.num_boosted_rounds())
     data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=growth.bins, nthread=1)
-    booster = xgboost.train(boosting_parameters(growth, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
+    booster = xgboost.train(growth_parameters(growth, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
     forest = as_forest(booster)
     return booster, replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
 
-def boosting_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
+def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
     """Return what XGBoost is told."""
-    parameters: dict[str, Any] = {
-        "tree_method": "hist",
-        "grow_policy": "lossguide",
-        "max_depth": 0,
-        "max_leaves": growth.leaves,
-        "max_bin": growth.bins,
-        "eta": growth.learning_rate,
-        "min_child_weight": growth.min_weight,
-        "seed": seed,
-        "verbosity": 0,
-    }
-    if rows.classes is None:
-        parameters |= {"objective": "reg:squarederror"}
-    elif rows.classes.size == 2:
-        parameters |= {"objective": "binary:logistic"}
-    else:
-        parameters |= {"objective": "multi:softprob", "num_class": rows.classes.size}
-        parameters |= {"multi_strategy": "multi_output_tree"}
-    return parameters
+    return boosting_parameters(
+        None if rows.classes is None else rows.classes.size,
+        max_leaves=growth.leaves,
+        max_bin=growth.bins,
+        eta=growth.learning_rate,
+        min_child_weight=growth.min_weight,
+        seed=seed,
+    )
 
 
 def has_xgboost() -> bool:

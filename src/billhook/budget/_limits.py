@@ -1,7 +1,7 @@
 """How many bytes a model may take."""
 
 from billhook._checks import as_bytes
-from billhook.codegen import DoesNotFitError, room_for_data, target_named
+from billhook.codegen import DoesNotFitError, data_limit, target_named
 
 
 def limit_for(budget: int | str | None, target: str | None, reserve: int | str) -> int:
@@ -24,7 +24,7 @@ def limit_for(budget: int | str | None, target: str | None, reserve: int | str) 
     if target is not None:
         chosen = target_named(target)
         reserved = as_bytes(reserve, "reserve") if reserve else 0
-        left = room_for_data(chosen, reserved)
+        left = data_limit(chosen, reserved)
         if left is not None and left < 1:
             raise DoesNotFitError(
                 f"{chosen.name} has {chosen.flash:,} bytes of flash; with {reserved:,} reserved and the code that "

@@ -2,14 +2,13 @@
 
 import errno
 import os
-import secrets
-import shutil
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._files import atomic_folder
 from billhook.budget.report import FitReport
 from billhook.codegen import emit
 from billhook.packing import Packed
@@ -26,25 +25,12 @@ def write_fit(
     name: str = "model",
     force: bool = False,
 ) -> None:
-    """Write all files to a new folder inside the one asked for, then put them in their places; other files stay."""
+    """Write all files to a folder, or none if one of them cannot be written; other files in it stay."""
     check_output(folder, force=force)
-    out = Path(folder)
-    is_new = not out.exists()
-    out.mkdir(exist_ok=True)
-    temporary = out / f".billhook-{secrets.token_hex(8)}"
-    try:
-        temporary.mkdir()
+    with atomic_folder(folder, replace=force, whole=(C_PROJECT,)) as temporary:
         packed.save(temporary / MODEL)
         report.save(temporary / REPORT)
         emit(packed, temporary / C_PROJECT, target=report.target or "generic", name=name, X=examples)
-        if (out / C_PROJECT).exists():
-            (out / C_PROJECT).replace(temporary / "old")
-        for file in (C_PROJECT, REPORT, MODEL):
-            (temporary / file).replace(out / file)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if is_new and not any(out.iterdir()):
-            out.rmdir()
 
 
 def check_output(folder: str | PathLike[str], *, force: bool) -> None:

@@ -7,9 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Vector
+from billhook._types import RowNumbers, Vector
 
-RowNumbers = NDArray[np.int64]
 HELD_OUT = 0.15
 
 

@@ -171,11 +171,11 @@ class TrialRunner:
         if growth.family == "user":
             return growth
         binned = self.binned(growth.bits, growth.bins)
-        bins = max(after.size for after in binned.after) + 1
+        bins = max(edges.size for edges in binned.edges) + 1
         return replace(
             growth,
             bins=min(growth.bins, max(bins, 2)),
-            bits=max(grid.n_codes - 1 for grid in binned.coding.grids).bit_length(),
+            bits=max(quantizer.n_codes - 1 for quantizer in binned.coding.quantizers).bit_length(),
         )
 
     def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:

@@ -51,12 +51,12 @@ def with_all_codes(forest: Forest, coding: Coding, rows: TrainingRows) -> tuple[
     codes = np.zeros((rows.n_rows, n_features), np.float32)
     if not coding.used.size:
         return forest, coding, codes
-    codes[:, coding.used] = codes_of(rows.X, coding.used, coding.grids, missing_values=rows.has_missing)
-    for feature, grid, values in zip(coding.used.tolist(), coding.grids, coding.values, strict=True):
+    codes[:, coding.used] = codes_of(rows.X, coding.used, coding.quantizers, missing_values=rows.has_missing)
+    for feature, quantizer, values in zip(coding.used.tolist(), coding.quantizers, coding.values, strict=True):
         at = forest.feature == feature
-        threshold[at] = grid.threshold_codes(forest.threshold[at], values)
+        threshold[at] = quantizer.threshold_codes(forest.threshold[at], values)
     # Features that no split tests have a code too: any.
     place = dict(zip(coding.used.tolist(), range(coding.used.size), strict=True))
     number = [place.get(feature, 0) for feature in range(n_features)]
-    whole = Coding(np.arange(n_features), [coding.grids[k] for k in number], [coding.values[k] for k in number])
+    whole = Coding(np.arange(n_features), [coding.quantizers[k] for k in number], [coding.values[k] for k in number])
     return replace(forest, threshold=threshold), whole, codes

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from billhook.cli import _interrupt
 from billhook.cli._model import read_rows
 from billhook.codegen import (
+    LayoutName,
     Measurement,
     MissingToolError,
     Target,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LAYOUTS = ("compact", "fast")
+LAYOUTS: tuple[LayoutName, ...] = ("compact", "fast")
 # Compilers take minutes over more comparisons than these.
 MOST_SPLITS = 20_000
 
@@ -127,29 +128,29 @@ def packed_as_asked(model: Any, given: argparse.Namespace, rows: dict[str, Any])
     return model
 
 
-def _costs(packed: Packed, target: Target, inputs: str, X: "NDArray[np.float32] | None") -> dict[str, Measurement]:
+def _costs(packed: Packed, target: Target, inputs: Any, X: "NDArray[np.float32] | None") -> dict[str, Measurement]:
     """Return what the model takes in either layout, as far as compilers and emulators are there to say it."""
-    found = {}
+    costs: dict[str, Measurement] = {}
     rows = as_inputs(made_up_rows(packed) if X is None else X, inputs)
     for layout in LAYOUTS:
         if layout == "fast" and packed.layout.n_inner > MOST_SPLITS:
             continue
         try:
-            found[layout] = measure(packed, rows, target=target.name, max_rows=5, layout=layout, inputs=inputs)
+            costs[layout] = measure(packed, rows, target=target.name, max_rows=5, layout=layout, inputs=inputs)
         except MissingToolError as error:
             print(f"What it takes on {target.name} is not known: {error}", file=sys.stderr)
             return {}
         except (ValueError, RuntimeError, SubprocessError) as error:
             print(f"The {layout} layout cannot be measured: {str(error).splitlines()[0]}", file=sys.stderr)
             continue
-        if found[layout].agreement < 1.0:
+        if costs[layout].agreement < 1.0:
             raise RuntimeError(
                 f"the {layout} layout does not answer as Python does on {target.name}: nothing is written"
             )
-    return found
+    return costs
 
 
-def _choose(given: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[str, str]:
+def _choose(given: argparse.Namespace, costs: dict[str, Measurement], target: Target) -> tuple[LayoutName, str]:
     """Return the layout, and why it is not the one that was asked for, if so."""
     if given.layout is not None or given.optimize != "speed":
         return given.layout or "compact", ""

@@ -166,10 +166,11 @@ def _flash_on(name: str, result: FitResult) -> str:
 
 
 def _targets_that_fit(report: FitReport) -> str:
-    fitting = [board for board in report.boards if board.fits]
+    fitting = [target for target in report.targets if target.fits]
     if not fitting:
         return "none of the targets of `billhook targets`"
-    if len(fitting) == len(report.boards):
-        return f"all {len(fitting)} targets of `billhook targets`, from {min(fitting, key=lambda b: b.flash).name} up"
-    shown = ", ".join(board.name for board in fitting[:SHOWN_TARGETS])
+    if len(fitting) == len(report.targets):
+        smallest = min(fitting, key=lambda target: target.flash).name
+        return f"all {len(fitting)} targets of `billhook targets`, from {smallest} up"
+    shown = ", ".join(target.name for target in fitting[:SHOWN_TARGETS])
     return shown + (f" and {len(fitting) - SHOWN_TARGETS} more" if len(fitting) > SHOWN_TARGETS else "")

@@ -6,7 +6,7 @@ from typing import Any
 from billhook.cli import _interrupt
 from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
 from billhook.cli._model import categorical_of
-from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, measure, targets
+from billhook.codegen import DoesNotFitError, LayoutName, Measurement, MissingToolError, measure, targets
 from billhook.packing import load
 from billhook.tables import features_of, read_features
 
@@ -16,8 +16,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "measure",
         allow_abbrev=False,
-        help="compile a model for a device and run it in its emulator",
-        description="Compile a model for a device, run rows of a table in its emulator, and print what that took.",
+        help="compile a model for a target and run it in its emulator",
+        description="Compile a model for a target, run rows of a table in its emulator, and print what that took.",
     )
     parser.add_argument("model", metavar="MODEL", help="a model file: packed, or a forest, which is packed")
     parser.add_argument(
@@ -33,20 +33,20 @@ def add_to(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Read, compile, run, and print a line for each device."""
+    """Read, compile, run, and print a line for each target."""
     model = load(given.model)
     packed = packed_as_asked(model, given, {})
     X = features_of(read_features(given.table, given.label, categorical=categorical_of(packed)), packed)
     names = [target.name for target in targets()] if given.target == "all" else [given.target]
     print(f"{given.model}: {packed!r}", file=sys.stderr)
-    found: list[Measurement] = []
-    layouts = LAYOUTS if given.layout == "both" else (given.layout,)
+    measured: list[Measurement] = []
+    layouts: tuple[LayoutName, ...] = LAYOUTS if given.layout == "both" else (given.layout,)
     for name in names:
         for layout in layouts:
             try:
                 options: dict[str, Any] = {"target": name, "max_rows": given.rows, "inputs": given.inputs}
                 with _interrupt.stoppable():
-                    found.append(measure(packed, X, layout=layout, **options))
+                    measured.append(measure(packed, X, layout=layout, **options))
             except MissingToolError as error:
                 if len(names) == 1:
                     raise
@@ -54,22 +54,22 @@ def run(given: argparse.Namespace) -> None:
                 break
             except (DoesNotFitError, RuntimeError, SubprocessError) as error:
                 print(f"{name}, {layout} layout: {str(error).splitlines()[0]}", file=sys.stderr)
-    if not found:
+    if not measured:
         raise ValueError("nothing could be measured")
     print(f"{'target':20}{'layout':8}{'flash':>9}{'RAM':>6}{'stack':>7}{'cycles':>10}{'instr.':>9}", end="")
     print(f"{'us a row':>10}{'fits':>6}{'left':>11}{'rows':>7}{'same':>8}")
-    for one in found:
-        print(_line(one))
-    if any(one.agreement < 1.0 for one in found):
-        raise RuntimeError("a device does not answer as Python does")
+    for measurement in measured:
+        print(_line(measurement))
+    if any(measurement.agreement < 1.0 for measurement in measured):
+        raise RuntimeError("a target does not answer as Python does")
 
 
-def _line(one: Measurement) -> str:
+def _line(took: Measurement) -> str:
     def cell(value: Any, width: int, form: str = ",") -> str:
         return f"{'' if value is None else format(value, form):>{width}}"
 
-    fits = {True: "yes", False: "no", None: ""}[one.fits]
-    speed = cell(one.cycles, 10) + cell(one.instructions, 9) + cell(one.microseconds, 10, ",.0f")
-    sizes = f"{one.flash:>9,}{one.ram:>6,}{cell(one.stack, 7)}"
-    room = f"{fits:>6}{cell(one.flash_left, 11)}"
-    return f"{one.target.name:20}{one.form.layout:8}{sizes}{speed}{room}{one.n_rows:>7,}{one.agreement:>8.1%}"
+    fits = {True: "yes", False: "no", None: ""}[took.fits]
+    speed = cell(took.cycles, 10) + cell(took.instructions, 9) + cell(took.microseconds, 10, ",.0f")
+    sizes = f"{took.flash:>9,}{took.ram:>6,}{cell(took.stack, 7)}"
+    limits = f"{fits:>6}{cell(took.flash_left, 11)}"
+    return f"{took.target.name:20}{took.form.layout:8}{sizes}{speed}{limits}{took.n_rows:>7,}{took.agreement:>8.1%}"

@@ -16,37 +16,42 @@ def add_to(commands: Any) -> None:
         "merge",
         allow_abbrev=False,
         help="shrink a forest to a size, split by split",
-        description="Merge the sibling leaves of a saved forest that tell least, over all trees together, and refine "
-        "the others, until the forest fits.",
+        description="Merge the sibling leaves of a saved forest that matter least, over all trees together, and "
+        "refine the values of the others, until the forest fits.",
     )
     add_model_and_table(parser, "rows to learn from")
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--leaves", type=int, metavar="N", help="how many leaves the forest may have in all")
     target.add_argument("--size", metavar="SIZE", help="or how large it may be as the paper counts, as 64KB")
-    parser.add_argument("--loss", help="cross_entropy, mse, squared_hinge; mse, huber, absolute; poisson")
-    parser.add_argument("--l2", type=float, help="pull on the leaf values, in rows (default: 1 or 5)")
+    parser.add_argument(
+        "--loss",
+        help="cross_entropy, mse or squared_hinge for classification; mse, huber or absolute for regression; poisson "
+        "for counts",
+    )
+    parser.add_argument("--l2", type=float, help="L2 penalty on the leaf values, in rows (default: 1 or 5)")
     add_out(parser, "the merged forest")
     parser.set_defaults(run=run)
 
 
-def run(given: argparse.Namespace) -> None:
-    """Read, merge, write, and say what it cost."""
-    size = None if given.size is None else as_bytes(given.size, "--size")
-    forest, X, y = read(given)
+def run(arguments: argparse.Namespace) -> None:
+    """Merge leaves of a saved forest, write the result, and print what it cost."""
+    size = None if arguments.size is None else as_bytes(arguments.size, "--size")
+    forest, X, y = read(arguments)
     bar = ProgressBar(sys.stderr)
     start = time.perf_counter()
-    small = merge(
+    small, report = merge(
         forest,
         X,
         y,
-        max_leaves=given.leaves,
+        max_leaves=arguments.leaves,
         size=size,
-        loss=given.loss,
-        l2=given.l2,
+        loss=arguments.loss,
+        l2=arguments.l2,
         progress=lambda done, steps, loss: bar(done, steps, f"loss {loss:.4g}"),
+        return_report=True,
     )
     seconds = time.perf_counter() - start
-    compare(forest, small, [(given.table, X, y)])
+    compare(forest, small, [(arguments.table, X, y)])
     _interrupt.finish()
-    small.save(given.out)
-    print(f"Wrote {given.out} ({seconds:.1f} s).")
+    small.save(arguments.out)
+    print(f"Wrote {arguments.out} ({report.loss}, {report.n_rounds} rounds, l2 {report.l2:g}, {seconds:.1f} s).")

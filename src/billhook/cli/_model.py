@@ -29,13 +29,13 @@ def add_out(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
 
 
-def read(given: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArray[Any]]:
+def read(arguments: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArray[Any]]:
     """Return the forest, the rows and their labels; before that, refuse to replace a file that is there."""
-    if Path(given.out).exists() and not given.force:
-        raise FileExistsError(f"{given.out} is there already; --force replaces it")
-    forest = load(given.model)
-    X, y = read_rows(given.table, given.label, forest)
-    print(f"{given.model}: {forest!r}", file=sys.stderr)
+    if Path(arguments.out).exists() and not arguments.force:
+        raise FileExistsError(f"{arguments.out} is there already; --force replaces it")
+    forest = load(arguments.model)
+    X, y = read_rows(arguments.table, arguments.label, forest)
+    print(f"{arguments.model}: {forest!r}", file=sys.stderr)
     return forest, X, y
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from billhook._checks import as_bytes, resolve_name
 from billhook._interruption import is_interruption
+from billhook.analysis import DONE, FAILED, SIZES, STATUSES, TIMED_OUT
 from billhook.cli import _interrupt
 from billhook.cli._progress import ProgressBar
-
-SIZES = ("paper", "as_published", "packed")
 
 
 def add_to(commands: Any) -> None:
@@ -25,13 +24,15 @@ def add_to(commands: Any) -> None:
     state.add_argument("folder", metavar="DIR", help="the folder that it runs in")
     state.set_defaults(run=run_status)
     for name, what, made in (
-        ("report", "write a page to look at: which method wins at which memory", "the page, as report.html"),
+        ("report", "write a page to look at: which method is best at each model size", "the page, as report.html"),
         ("tables", "write all tables as CSV and LaTeX, and all figures as PNG and PDF", "the folder to write to"),
     ):
         writing = actions.add_parser(name, allow_abbrev=False, help=what)
         writing.add_argument("folder", metavar="DIR", help="the folder that the study ran in")
         writing.add_argument("--out", required=True, metavar="PATH", help=made)
-        writing.add_argument("--size", choices=SIZES, default="paper", help="how bytes are counted (default: paper)")
+        writing.add_argument(
+            "--size", choices=tuple(SIZES), default="paper", help="how bytes are counted (default: paper)"
+        )
         writing.set_defaults(run=run_report if name == "report" else run_tables)
 
 
@@ -112,12 +113,12 @@ def run_run(given: argparse.Namespace) -> None:
     finally:
         shown.end()
     _print_counts(table["status"].value_counts().to_dict(), folder)
-    for reason, some in table[table["status"] != "done"].groupby("reason"):
+    for reason, some in table[table["status"] != DONE].groupby("reason"):
         where = "; ".join(", ".join(sorted(set(some[name]))) for name in ("method", "data"))
         print(f"  {len(some):,} {some['status'].iloc[0]} ({where}): {reason}")
-    if (table["status"] == "done").any():
+    if (table["status"] == DONE).any():
         print(f"Look at it: billhook study report {folder} --out report.html")
-    if table["status"].isin(["failed", "timed_out"]).any():
+    if table["status"].isin([FAILED, TIMED_OUT]).any():
         sys.exit(1)
 
 
@@ -192,8 +193,7 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def _print_counts(counts: dict[str, int], folder: Path) -> None:
-    words = {"done": "done", "failed": "failed", "timed_out": "took too long", "skipped": "skipped"}
-    told = ", ".join(f"{counts[status]:,} {word}" for status, word in words.items() if counts.get(status))
+    told = ", ".join(f"{counts[status]:,} {word}" for status, word in STATUSES.items() if counts.get(status))
     print(f"{told or 'no runs'}; results in {folder}")
 
 

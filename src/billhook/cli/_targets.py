@@ -6,12 +6,12 @@ from billhook.codegen import targets
 
 def add_to(commands: Any) -> None:
     """Add `billhook targets`."""
-    parser = commands.add_parser("targets", help="list the devices that a model can be written for")
+    parser = commands.add_parser("targets", help="list the targets that a model can be written for")
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> None:
-    """Print a table of the devices."""
+    """Print a table of the targets."""
     print(f"{'target':20}{'processor':12}{'flash':>12}{'RAM':>10}{'MHz':>6}")
     for target in targets():
         flash, ram, clock = (f"{number:,}" if number else "" for number in (target.flash, target.ram, target.clock))

@@ -1,8 +1,9 @@
 """Work on a Dask cluster, for rows that no single machine holds."""
 
-from billhook.cluster._client import ClusterError, connect, reach, send, wait_for, was_lost, workers_of
-from billhook.cluster._descent import ClusterWorkers, merge_on_cluster, refine_on_cluster, round_on_cluster
+from billhook.cluster._client import ClusterError, connect, reach, send, workers_of
+from billhook.cluster._descent import merge_on_cluster, refine_on_cluster
 from billhook.cluster._growing import grow_on_cluster
+from billhook.cluster._map import ClusterWorkers, map_on_cluster
 from billhook.cluster._partitions import Partition, Partitions
 
 __all__ = [
@@ -12,12 +13,10 @@ __all__ = [
     "Partitions",
     "connect",
     "grow_on_cluster",
+    "map_on_cluster",
     "merge_on_cluster",
     "reach",
     "refine_on_cluster",
-    "round_on_cluster",
     "send",
-    "wait_for",
-    "was_lost",
     "workers_of",
 ]

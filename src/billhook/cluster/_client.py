@@ -99,16 +99,16 @@ def send(client: "Client", data: Any) -> "Future[Any]":
     )
 
 
-def wait_for(client: "Client", futures: "Collection[Future[Any]]", *, one: bool = False) -> None:
-    """Wait until none, or `one`, of the futures is not under way any more, as long as there are workers."""
+def wait_for(client: "Client", futures: "Collection[Future[Any]]", *, first: bool = False) -> None:
+    """Wait until all of the futures, or the `first`, have ended, as long as there are workers."""
     from distributed import CancelledError, wait
 
     while any(future.status == "pending" for future in futures):
-        if one and any(future.status != "pending" for future in futures):
+        if first and any(future.status != "pending" for future in futures):
             return
         pending = [future for future in futures if future.status == "pending"]
         try:
-            wait(pending, timeout=PAUSE, return_when="FIRST_COMPLETED" if one else "ALL_COMPLETED")
+            wait(pending, timeout=PAUSE, return_when="FIRST_COMPLETED" if first else "ALL_COMPLETED")
         except TimeoutError:
             workers_of(client)
         except CancelledError:

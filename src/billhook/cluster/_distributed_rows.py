@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Vector
-from billhook.cluster._client import ATTEMPTS, ClusterError, address_of, reach, send, wait_for, was_lost, workers_of
+from billhook.cluster._client import ATTEMPTS, ClusterError, address_of, reach, send
+from billhook.cluster._map import map_on_cluster
 from billhook.cluster._partitions import Partition, Partitions
 from billhook.forest import Forest
-from billhook.refinement import DistributedDescent, Layout, Loss, Part, Problem, Task
+from billhook.refinement import DescentPartition, DistributedDescent, LeafLayout, Loss, PartitionTask, Problem
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Answer = tuple[NDArray[Any], ...]
 
 
-class HeldPart(Part):
+class HeldPart(DescentPartition):
     """A part on a worker, and how many tasks it has done: one that missed a task, or did one twice, is not used."""
 
     n_done = 0
@@ -34,17 +35,17 @@ class HeldPart(Part):
 HELD: WeakValueDictionary[tuple[str, str], HeldPart] = WeakValueDictionary()
 
 
-class Start(NamedTuple):
+class PartStart(NamedTuple):
     """What a part is made from, beside its rows."""
 
     forest: Forest
     loss: Loss
-    layout: Layout | None
+    layout: LeafLayout | None
     table: Vector | None
     n_done: int
 
 
-class Place(NamedTuple):
+class PartLocation(NamedTuple):
     """Where a part is: the worker, if it is known, the name there, and what keeps it."""
 
     address: str | None
@@ -68,9 +69,9 @@ class DistributedRows:
     def __init__(self, client: "Client", parts: Partitions, forest: Forest, loss: Loss) -> None:
         self.client, self.parts, self.forest, self.loss = client, parts, forest, loss
         self.n_tasks = 0
-        self._layout: Layout | None = None
+        self._layout: LeafLayout | None = None
         self._table: Vector | None = None
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, PartLocation] = {}
         self._name, self._number = f"part-{uuid4().hex}", count()
 
         self._make(list(range(len(parts))), n_done=0)
@@ -79,12 +80,12 @@ class DistributedRows:
         """Let the workers forget the parts."""
         self._places.clear()
 
-    def begin(self, layout: Layout, table: Vector) -> None:
+    def begin(self, layout: LeafLayout, table: Vector) -> None:
         """Give all rows the scores of this table, which the caller goes on to change."""
         self._layout, self._table = layout, table
-        self.total(Task("restart", (layout, table)), Task("rest"))
+        self.total(PartitionTask("restart", (layout, table)), PartitionTask("rest"))
 
-    def total(self, task: Task, anew: Task | None = None) -> Answer:
+    def total(self, task: PartitionTask, anew: PartitionTask | None = None) -> Answer:
         """Return the sums of the answers of all parts; `anew` is for a part that was lost and made again."""
         self.n_tasks += 1
         answers: list[Answer] = []
@@ -108,9 +109,9 @@ class DistributedRows:
     def follow(self, problem: Problem, number: NDArray[np.int64], stays: NDArray[np.bool_], to: Forest) -> None:
         """Give the rows the numbers that their leaves have in the forest `to`, and keep only the trees that stay."""
         self.forest, self._layout, self._table = to, None, None
-        self.total(Task("follow", (problem.first, number, stays)), Task("rest"))
+        self.total(PartitionTask("follow", (problem.first, number, stays)), PartitionTask("rest"))
 
-    def _ask(self, wanted: set[int], task: Task) -> tuple[list[Answer], set[int]]:
+    def _ask(self, wanted: set[int], task: PartitionTask) -> tuple[list[Answer], set[int]]:
         """Return the answers of these parts, added up by worker, and which parts are lost."""
         names: dict[str, dict[str, int]] = defaultdict(dict)
         lost = set()
@@ -145,40 +146,35 @@ class DistributedRows:
 
     def _make(self, numbers: list[int], n_done: int) -> None:
         """Have parts made on any workers, as they are after so many tasks, and note where they are."""
-        client = self.client
-        start = Start(self.forest, self.loss, self._layout, self._table, n_done)
-        for _ in range(ATTEMPTS):
-            workers_of(client)
-            futures = reach(client, self._submit, numbers, start)
-            wait_for(client, [future for _, future in futures])
-            lost = [was_lost(client, future) for _, future in futures]
-            places = reach(client, client.who_has, [future for _, future in futures])
-            for number, (name, future) in zip(numbers, futures, strict=True):
-                at = places.get(future.key, ())
-                self._places[number] = Place(at[0] if at else None, name, future)
-            numbers = [number for number, is_lost in zip(numbers, lost, strict=True) if is_lost]
-            if not numbers:
-                return
-        raise ClusterError(
-            f"workers of the cluster at {address_of(client)} died {ATTEMPTS} times in a row while reading rows; see "
-            "their logs, and make smaller parts if they have too little memory"
-        )
+        start = PartStart(self.forest, self.loss, self._layout, self._table, n_done)
+        names: dict[int, str] = {}
 
-    def _submit(self, numbers: list[int], start: Start) -> list[tuple[str, "Future[Any]"]]:
-        """Return the names that parts will have on their workers, and the futures of them."""
+        def submit(batch: list[int], is_again: bool) -> "list[Future[Any]]":  # noqa: ARG001 - all is sent each time
+            names.update({number: f"{self._name}-{number}-{next(self._number)}" for number in batch})
+            return reach(self.client, self._submit, {number: names[number] for number in batch}, start)
+
+        futures = dict(
+            map_on_cluster(
+                self.client, submit, numbers, take=lambda future: future, name_of="part {} of the rows".format
+            )
+        )
+        workers = reach(self.client, self.client.who_has, list(futures.values()))
+        for number, future in futures.items():
+            at = workers.get(future.key, ())
+            self._places[number] = PartLocation(at[0] if at else None, names[number], future)
+
+    def _submit(self, names: dict[int, str], start: PartStart) -> "list[Future[Any]]":
+        """Return the futures of parts, by their numbers, that will have these names on their workers."""
         from dask.delayed import delayed
 
-        names = [f"{self._name}-{number}-{next(self._number)}" for number in numbers]
         sent = send(self.client, start)
         hold = delayed(_hold, pure=False)
-        parts = [
-            hold(self.parts.recipes[number](self.client), sent, name)
-            for number, name in zip(numbers, names, strict=True)
-        ]
-        return list(zip(names, self.client.compute(parts), strict=True))
+        parts = [hold(self.parts.loaders[number](self.client), sent, name) for number, name in names.items()]
+        futures: list[Future[Any]] = self.client.compute(parts)
+        return futures
 
 
-def _hold(rows: Partition, start: Start, name: str) -> HeldPart:
+def _hold(rows: Partition, start: PartStart, name: str) -> HeldPart:
     """Make a part and keep it; runs on a worker."""
     from distributed import get_worker
 
@@ -191,7 +187,7 @@ def _hold(rows: Partition, start: Start, name: str) -> HeldPart:
 
 
 async def _answer(
-    asked: dict[str, list[str]], task: Task, number: int, dask_worker: Any
+    asked: dict[str, list[str]], task: PartitionTask, number: int, dask_worker: Any
 ) -> tuple[Answer | None, list[str]]:
     """Return the sums of the answers of this worker's parts, and the names of those it does not have."""
     here = {name: HELD.get((dask_worker.address, name)) for name in asked[dask_worker.address]}
@@ -204,7 +200,7 @@ async def _answer(
     return (reduce(_add, answers) if answers else None), missing
 
 
-def _do(parts: list[HeldPart], task: Task) -> Answer:
+def _do(parts: list[HeldPart], task: PartitionTask) -> Answer:
     answers = []
     for part in parts:
         answers.append(part.do(task))

@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 from billhook.cluster._client import ATTEMPTS, PAUSE, ClusterError, address_of, reach, wait_for, was_lost, workers_of
 from billhook.cluster._partitions import Partition, Partitions
 from billhook.forest import Forest
-from billhook.interop import as_forest
+from billhook.interop import as_forest, boosting_parameters
 
 if TYPE_CHECKING:
     from distributed import Client
 
-# Small trees of any shape, as for a budget; one tree a round for all classes.
-DEFAULTS = {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "max_leaves": 64, "verbosity": 0}
-FOR_NUMBERS = ("reg:", "count:")
+FOR_REGRESSION = ("reg:", "count:")
 
 
-class Summary(NamedTuple):
+class PartitionSummary(NamedTuple):
     """What the client learns of a part."""
 
     n_rows: int
@@ -41,7 +39,7 @@ def grow_on_cluster(client: "Client", parts: Partitions, *, n_rounds: int = 100,
     n_rounds : int
     **parameters
         XGBoost's, beside or instead of ``tree_method="hist"``, ``grow_policy="lossguide"``, ``max_leaves=64``. An
-        `objective` that begins with ``reg:`` or ``count:`` is for numbers; else y are labels of classes.
+        `objective` that begins with ``reg:`` or ``count:`` is for regression; else y are class labels.
     """
     for _ in range(ATTEMPTS):
         workers = set(workers_of(client))
@@ -79,16 +77,16 @@ def _grown(client: "Client", parts: Partitions, n_rounds: int, parameters: dict[
     except ImportError:
         raise ImportError("to grow trees on a cluster, pip install 'billhook[fit,dask]'") from None
 
-    is_classes = not str(parameters.get("objective", "")).startswith(FOR_NUMBERS)
+    is_classes = not str(parameters.get("objective", "")).startswith(FOR_REGRESSION)
     # Held until the end: X and y are taken out of them one after the other.
-    pieces = reach(client, client.persist, [recipe(client) for recipe in parts.recipes])
+    pieces = reach(client, client.persist, [load(client) for load in parts.loaders])
     _await(client, futures_of(pieces))
     summarise, take_x, take_y, take_weight = (
         delayed(function, pure=False) for function in (_summary, _features, _targets, _weights)
     )
     known = client.compute([summarise(piece, is_classes) for piece in pieces])
     _await(client, known)
-    summaries: list[Summary] = reach(client, client.gather, known)
+    summaries: list[PartitionSummary] = reach(client, client.gather, known)
     n_features = _common_width(summaries)
     classes = _all_classes(summaries) if is_classes else None
     matrix = reach(
@@ -100,8 +98,8 @@ def _grown(client: "Client", parts: Partitions, n_rounds: int, parameters: dict[
         weight=_stacked(array, [take_weight(piece) for piece in pieces]),
         feature_names=None if parts.feature_names is None else list(parts.feature_names),
     )
-    given = DEFAULTS | _objective(classes) | parameters
-    booster = reach(client, boosting.train, client, given, matrix, num_boost_round=n_rounds)["booster"]
+    parameters = boosting_parameters(None if classes is None else classes.size, **parameters)
+    booster = reach(client, boosting.train, client, parameters, matrix, num_boost_round=n_rounds)["booster"]
     forest = as_forest(booster)
     return forest if classes is None else replace(forest, classes=classes)
 
@@ -117,25 +115,17 @@ def _stacked(array: Any, blocks: list[Any], more: tuple[int, ...] = ()) -> Any:
     return array.concatenate([array.from_delayed(block, (np.nan, *more), np.float32) for block in blocks])
 
 
-def _objective(classes: NDArray[Any] | None) -> dict[str, Any]:
-    if classes is None:
-        return {}
-    if classes.size == 2:
-        return {"objective": "binary:logistic"}
-    return {"objective": "multi:softprob", "num_class": classes.size, "multi_strategy": "multi_output_tree"}
-
-
-def _common_width(summaries: list[Summary]) -> int:
-    widths = sorted({of_part.n_features for of_part in summaries})
+def _common_width(summaries: list[PartitionSummary]) -> int:
+    widths = sorted({summary.n_features for summary in summaries})
     if len(widths) > 1:
         raise ValueError(f"parts have different numbers of features: {', '.join(map(str, widths))}")
-    if not any(of_part.n_rows for of_part in summaries):
+    if not any(summary.n_rows for summary in summaries):
         raise ValueError("the parts have no rows")
     return widths[0]
 
 
-def _all_classes(summaries: list[Summary]) -> NDArray[Any]:
-    labels = {label for of_part in summaries for label in of_part.labels}
+def _all_classes(summaries: list[PartitionSummary]) -> NDArray[Any]:
+    labels = {label for summary in summaries for label in summary.labels}
     if len(labels) < 2:
         raise ValueError(f"there is one class only, {labels.pop()!r}; growing needs two or more")
     try:
@@ -145,13 +135,13 @@ def _all_classes(summaries: list[Summary]) -> NDArray[Any]:
         raise ValueError(f"labels are of kinds that have no order among each other: {kinds}") from None
 
 
-def _summary(rows: Partition, is_classes: bool) -> Summary:
+def _summary(rows: Partition, is_classes: bool) -> PartitionSummary:
     if not is_classes:
-        return Summary(len(rows.y), rows.X.shape[1], ())
+        return PartitionSummary(len(rows.y), rows.X.shape[1], ())
     labels = set(rows.y.tolist())
     if any(label is None or label != label for label in labels):
         raise ValueError("y holds missing labels; leave out these rows")
-    return Summary(len(rows.y), rows.X.shape[1], tuple(labels))
+    return PartitionSummary(len(rows.y), rows.X.shape[1], tuple(labels))
 
 
 def _features(rows: Partition) -> NDArray[np.float32]:

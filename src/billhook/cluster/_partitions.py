@@ -1,4 +1,4 @@
-"""Rows spread over the workers of a cluster, as recipes: what is lost with a worker is made anew from its source."""
+"""Rows spread over the workers of a cluster, as loaders: what is lost with a worker is loaded again."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -36,24 +36,24 @@ class Partitions:
 
     Attributes
     ----------
-    recipes : tuple of functions
+    loaders : tuple of functions
         Each takes a client and returns a `dask.delayed` object of `Partition`.
     feature_names : tuple of str, optional
     """
 
-    recipes: tuple[Loader, ...]
+    loaders: tuple[Loader, ...]
     feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not self.recipes:
+        if not self.loaders:
             raise ValueError("there are no parts: give at least one file, one partition or one row")
 
     def __len__(self) -> int:
-        return len(self.recipes)
+        return len(self.loaders)
 
     def map(self, function: Callable[[Partition], Partition]) -> "Partitions":
         """Return the parts with their rows changed by a function, where they are."""
-        return Partitions(tuple(partial(_mapped, function, recipe) for recipe in self.recipes), self.feature_names)
+        return Partitions(tuple(partial(_mapped, function, loader) for loader in self.loaders), self.feature_names)
 
     @classmethod
     def from_files(
@@ -103,11 +103,11 @@ class Partitions:
         if not 1 <= n_parts <= max(len(y), 1):
             raise ValueError(f"n_parts must be from 1 to the number of rows, {len(y):,}, not {n_parts}")
         bounds = np.linspace(0, len(y), n_parts + 1).astype(np.int64)
-        recipes = []
+        loaders = []
         for number, (begin, end) in enumerate(pairwise(bounds)):
             rows = Partition(X[begin:end], y[begin:end], None if weight is None else weight[begin:end])
-            recipes.append(partial(_from_memory, rows, f"part {number}"))
-        return cls(tuple(recipes))
+            loaders.append(partial(_from_memory, rows, f"part {number}"))
+        return cls(tuple(loaders))
 
     @classmethod
     def from_dask(cls, X: Any, y: Any, sample_weight: Any = None) -> "Partitions":
@@ -128,17 +128,17 @@ class Partitions:
                 f"X, y and sample_weight are in different numbers of partitions ({counts}); rechunk them"
             )
         named = enumerate(zip(*columns, strict=True))
-        recipes = tuple(partial(_from_partition, x, t, w, f"partition {number}") for number, (x, t, w) in named)
-        return cls(recipes, tuple(map(str, X.columns)) if hasattr(X, "columns") else None)
+        loaders = tuple(partial(_from_partition, x, t, w, f"partition {number}") for number, (x, t, w) in named)
+        return cls(loaders, tuple(map(str, X.columns)) if hasattr(X, "columns") else None)
 
 
-def _mapped(function: Callable[[Partition], Partition], recipe: Loader, client: "Client") -> Any:
+def _mapped(function: Callable[[Partition], Partition], loader: Loader, client: "Client") -> Any:
     from dask.delayed import delayed
 
-    return delayed(function, pure=False)(recipe(client))
+    return delayed(function, pure=False)(loader(client))
 
 
-def _from_file(read: Any, path: str, client: "Client") -> Any:  # noqa: ARG001 - as a Recipe
+def _from_file(read: Any, path: str, client: "Client") -> Any:  # noqa: ARG001 - as a Loader
     from dask.delayed import delayed
 
     return delayed(_read, pure=False)(read, path)
@@ -152,7 +152,7 @@ def _from_memory(rows: Partition, name: str, client: "Client") -> Any:
     return delayed(_checked, pure=False)(*sent, name)
 
 
-def _from_partition(X: Any, y: Any, weight: Any, name: str, client: "Client") -> Any:  # noqa: ARG001 - as a Recipe
+def _from_partition(X: Any, y: Any, weight: Any, name: str, client: "Client") -> Any:  # noqa: ARG001 - as a Loader
     from dask.delayed import delayed
 
     return delayed(_checked, pure=False)(X, y, weight, name)
@@ -168,8 +168,8 @@ def _partitions(of: Any) -> list[Any]:
 
 
 def _read(read: Reader, path: str) -> Partition:
-    found = read(path)
-    X, y, weight = found if len(found) == 3 else (*found, None)
+    columns = read(path)
+    X, y, weight = columns if len(columns) == 3 else (*columns, None)
     return _checked(X, y, weight, path)
 
 

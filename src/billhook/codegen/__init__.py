@@ -1,28 +1,35 @@
-"""Packed models as C, and what they take on a device."""
+"""Packed models as C, and what they take on a target."""
 
 from billhook.codegen._emit import emit, made_up_rows
-from billhook.codegen._form import Form, as_inputs, form_of
-from billhook.codegen._measure import Measurement, MissingToolError, measure
-from billhook.codegen._memory import DoesNotFitError, check_fits, fits_in, flash_with_reader, room_for_data
+from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
+from billhook.codegen._measure import Measurement, measure
+from billhook.codegen._memory import DoesNotFitError, check_fits, data_limit, fits_in, flash_with_reader
+from billhook.codegen._resources import firmware_source
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
+from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingToolError
 
 __all__ = [
+    "COMPILER_OPTIONS",
+    "TOOLCHAINS",
     "DoesNotFitError",
     "Form",
+    "Input",
+    "LayoutName",
     "Measurement",
     "MissingToolError",
     "Target",
     "as_inputs",
     "check_fits",
+    "data_limit",
     "emit",
+    "firmware_source",
     "fits_in",
     "flash_with_reader",
     "form_of",
     "header",
     "made_up_rows",
     "measure",
-    "room_for_data",
     "source",
     "target_named",
     "targets",

@@ -17,12 +17,12 @@ LONGEST = 40
 TAKEN = ("H", "N_FEATURES", "N_CLASSES", "N_SCORES", "DATA_BYTES", "SCALE", "BASE")
 
 
-class Place(NamedTuple):
+class CColumn(NamedTuple):
     """A column in C.
 
     Attributes
     ----------
-    column : EncodedColumn
+    encoded : EncodedColumn
     first : int
         The number of its first feature.
     name : str
@@ -30,10 +30,10 @@ class Place(NamedTuple):
     at : str
         For a number, the name of its place in a row.
     missing, categories : str, tuple of str
-        For a nominal column, the names of a missing category and of all others.
+        For a categorical column, the names of a missing category and of all others.
     """
 
-    column: EncodedColumn
+    encoded: EncodedColumn
     first: int
     name: str
     at: str = ""
@@ -41,25 +41,25 @@ class Place(NamedTuple):
     categories: tuple[str, ...] = ()
 
 
-def places(encoding: Encoding, prefix: str) -> tuple[Place, ...]:
+def c_columns(encoding: Encoding, prefix: str) -> tuple[CColumn, ...]:
     """Return the columns with names in C of which no two are the same."""
     upper = prefix.upper()
     taken = {f"{upper}_{word}" for word in TAKEN}
     functions: set[str] = set()
-    found = []
+    columns = []
     first = 0
-    for column in encoding.columns:
+    for encoded in encoding.columns:
         # The functions for whole numbers end in their type: a column may not end so as another's function does.
-        name = _unique(_plain(column.name, "column"), functions, ("", "_int16", "_uint8"))
-        if column.kind == "number":
-            place = Place(column, first, name, at=_unique(f"{upper}_AT_{name}".upper(), taken))
+        name = _unique(_plain(encoded.name, "column"), functions, ("", "_int16", "_uint8"))
+        if encoded.kind == "number":
+            column = CColumn(encoded, first, name, at=_unique(f"{upper}_AT_{name}".upper(), taken))
         else:
-            words = ("missing", *(_plain(category, "value") for category in column.categories))
+            words = ("missing", *(_plain(category, "value") for category in encoded.categories))
             missing, *categories = (_unique(f"{upper}_{name}_{word}".upper(), taken) for word in words)
-            place = Place(column, first, name, missing=missing, categories=tuple(categories))
-        found.append(place)
-        first += column.n_features
-    return tuple(found)
+            column = CColumn(encoded, first, name, missing=missing, categories=tuple(categories))
+        columns.append(column)
+        first += encoded.n_features
+    return tuple(columns)
 
 
 def _plain(text: str, otherwise: str) -> str:
@@ -88,20 +88,20 @@ def column_includes(packed: Packed, form: Form) -> list[str]:
 
 
 def column_lines(packed: Packed, form: Form, prefix: str) -> list[str]:
-    """Return lines of a header: names for the places of numbers, and for each nominal column its categories.
+    """Return lines of a header: names for the places of numbers, and for each categorical column its categories.
 
     There are none for a model without an encoding.
     """
     if packed.encoding is None:
         return []
-    all_ = places(packed.encoding, prefix)
-    numbers = [place for place in all_ if place.at]
+    all_ = c_columns(packed.encoding, prefix)
+    numbers = [column for column in all_ if column.at]
     lines = ["", "/* A row is filled column by column: numbers at their places, categories by functions. */"]
     if numbers:
-        lines += ["enum {", *_entries((place.at, place.first, place.column.name) for place in numbers), "};"]
-    for place in all_:
-        if not place.at:
-            lines += _nominal(place, form, prefix)
+        lines += ["enum {", *_entries((column.at, column.first, column.encoded.name) for column in numbers), "};"]
+    for column in all_:
+        if not column.at:
+            lines += _categorical(column, form, prefix)
     return lines
 
 
@@ -112,50 +112,49 @@ def _entries(entries: Iterable[tuple[str, int, str]]) -> list[str]:
     return [*lines, f"    {name} = {number} /* {comment(text)} */"]
 
 
-def _nominal(place: Place, form: Form, prefix: str) -> list[str]:
-    column = place.column
-    named = zip(place.categories, column.categories, strict=True)
+def _categorical(column: CColumn, form: Form, prefix: str) -> list[str]:
+    named = zip(column.categories, column.encoded.categories, strict=True)
     entries = [(name, number, category) for number, (name, category) in enumerate(named)]
-    missing = (place.missing, -1, "missing, or none of these")
-    lines = ["", f"/* {comment(column.name)} */", "enum {", *_entries([missing, *entries]), "};", ""]
-    if column.kind == "ordered" and form.inputs != ("float",):
-        lines.append(f"/* Whole numbers have no value for what is missing: it goes in as {place.categories[0]}. */")
+    missing = (column.missing, -1, "missing, or none of these")
+    lines = ["", f"/* {comment(column.encoded.name)} */", "enum {", *_entries([missing, *entries]), "};", ""]
+    if column.encoded.kind == "ordered" and form.inputs != ("float",):
+        lines.append(f"/* Whole numbers have no value for what is missing: it goes in as {column.categories[0]}. */")
     for kind in form.inputs:
-        lines += _put(place, kind, prefix)
+        lines += _put(column, kind, prefix)
     return lines
 
 
-def put_name(place: Place, kind: Input, prefix: str) -> str:
+def put_name(column: CColumn, kind: Input, prefix: str) -> str:
     """Return the name of the function that puts a category of a column into a row."""
-    return f"{prefix}_put_{place.name}{suffix(kind)}"
+    return f"{prefix}_put_{column.name}{suffix(kind)}"
 
 
-def _put(place: Place, kind: Input, prefix: str) -> list[str]:
-    type_, count = c_type(kind), len(place.column.categories)
-    begin = [f"static inline void {put_name(place, kind, prefix)}({type_} *x, int category)", "{"]
-    if place.column.kind == "ordered":
+def _put(column: CColumn, kind: Input, prefix: str) -> list[str]:
+    type_, count = c_type(kind), len(column.encoded.categories)
+    begin = [f"static inline void {put_name(column, kind, prefix)}({type_} *x, int category)", "{"]
+    if column.encoded.kind == "ordered":
         is_known = f"category >= 0 && category < {count}"
         value = f"({type_})({is_known} ? category : 0)"
         if kind == "float":
             value = f"{is_known} ? (float)category : (float)NAN"
-        return [*begin, f"    x[{place.first}] = {value};", "}"]
+        return [*begin, f"    x[{column.first}] = {value};", "}"]
     return [
         *begin,
         "    int k;",
         f"    for (k = 0; k < {count}; k++)",
-        f"        x[{place.first} + k] = ({type_})(k == category);",
+        f"        x[{column.first} + k] = ({type_})(k == category);",
         "}",
     ]
 
 
 def example(packed: Packed, form: Form, prefix: str) -> list[str]:
-    """Return statements that fill a row, of the first number and the first nominal column."""
+    """Return statements that fill a row, of the first number and the first categorical column."""
     if packed.encoding is None:
         return []
-    all_ = places(packed.encoding, prefix)
-    numbers = [f"x[{place.at}] = 1;" for place in all_ if place.at]
+    all_ = c_columns(packed.encoding, prefix)
+    numbers = [f"x[{column.at}] = 1;" for column in all_ if column.at]
     names = [
-        f"{put_name(place, form.inputs[0], prefix)}(x, {place.categories[0]});" for place in all_ if not place.at
+        f"{put_name(column, form.inputs[0], prefix)}(x, {column.categories[0]});" for column in all_ if not column.at
     ]
     return numbers[:1] + names[:1]
 
@@ -163,13 +162,13 @@ def example(packed: Packed, form: Form, prefix: str) -> list[str]:
 def column_table(encoding: Encoding, form: Form, prefix: str) -> str:
     """Return the columns as a table in Markdown: what each is called in C and which inputs it sets."""
     rows = ["| column | inputs | in C | categories |", "|---|---|---|---|"]
-    for place in places(encoding, prefix):
-        last = place.first + place.column.n_features - 1
-        inputs = f"{place.first}" if last == place.first else f"{place.first} to {last}"
-        used = f"`x[{place.at}]`" if place.at else f"`{put_name(place, form.inputs[0], prefix)}`"
-        named = zip([*place.categories, place.missing], [*place.column.categories, "missing"], strict=True)
+    for column in c_columns(encoding, prefix):
+        last = column.first + column.encoded.n_features - 1
+        inputs = f"{column.first}" if last == column.first else f"{column.first} to {last}"
+        used = f"`x[{column.at}]`" if column.at else f"`{put_name(column, form.inputs[0], prefix)}`"
+        named = zip([*column.categories, column.missing], [*column.encoded.categories, "missing"], strict=True)
         categories = ", ".join(f"{_cell(category)} `{name}`" for name, category in named if name)
-        rows.append(f"| {_cell(place.column.name)} | {inputs} | {used} | {categories} |")
+        rows.append(f"| {_cell(column.encoded.name)} | {inputs} | {used} | {categories} |")
     return "\n".join(rows)
 
 

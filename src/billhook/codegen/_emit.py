@@ -1,6 +1,3 @@
-import errno
-import secrets
-import shutil
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -9,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.codegen._form import form_of
+from billhook._files import atomic_folder
+from billhook.codegen._form import Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
 from billhook.codegen._project import project
 from billhook.codegen._targets import target_named
@@ -25,35 +23,37 @@ def emit(
     *,
     target: str = "generic",
     name: str = "model",
-    layout: str = "compact",
-    inputs: str | Iterable[str] | None = None,
+    layout: LayoutName = "compact",
+    inputs: Input | Iterable[Input] | None = None,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     force: bool = False,
 ) -> tuple[Path, ...]:
-    """Write a model as C99 to a folder: sources, a self-test, a README and, for Arduino boards, a library.
+    """Write a model as a C99 project and return its files: sources, self-test, README, and an Arduino library.
 
-    Nothing is written unless all of it can be.
+    Nothing is written unless all of it can be. The library is for Arduino targets only.
 
     Parameters
     ----------
     model : Packed, Forest or fitted estimator
         What is not packed is packed with the defaults of `pack`.
     out : path
-        The folder; it may not hold anything yet, unless `force` is given: then files of these names are replaced.
+        The folder to write to. It must be new or empty, unless ``force=True``.
     target : str
-        One of `targets`.
+        The name of one of `targets`, such as ``"arduino-uno"``.
     name : str
         The prefix of all names in C.
     layout : {"compact", "fast"}
-        As few bytes as it takes, or comparisons in straight lines, which take several times the room and a fraction
-        of the time. Both give the same scores.
-    inputs : "float", "int16", "uint8" or several of these, optional
-        What features are given as. For whole numbers the program needs no floats. By default all three, or floats
-        alone in the fast layout, where each takes trees of its own.
+        ``"compact"``: the fewest bytes. ``"fast"``: trees as comparisons in the program, which take several times
+        the flash and a fraction of the time. Both give the same scores.
+    inputs : {"float", "int16", "uint8"} or several of these, optional
+        The types of the features in C. With integers the program needs no floats. By default all three types in the
+        compact layout, and floats alone in the fast layout, which has all trees once for each type.
     X, y : rows and their labels or targets, optional
-        Some of the rows go into the self-test; else rows are made up. With y the header says how well the model does
-        on them.
+        Up to 32 of the rows go into the self-test; without X, rows are made up. With y, the header says how accurate
+        the model is on all of them.
+    force : bool
+        Whether files of these names in `out` are replaced.
 
     Returns
     -------
@@ -64,45 +64,44 @@ def emit(
     ------
     DoesNotFitError
         If the flash of the target cannot hold the model; it says what would fit.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import billhook as bh
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     files = bh.emit(bh.pack(forest, leaf_bits=4), folder, name="iris", X=X)
+    >>> sorted(file.name for file in files)
+    ['Makefile', 'README.md', 'iris.c', 'iris.h', 'selftest.c']
     """
-    board = target_named(target)
-    form = form_of(layout, inputs, board)
+    chosen = target_named(target)
+    form = form_of(layout, inputs, chosen)
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, not {name!r}")
     packed = model if isinstance(model, Packed) else pack(model)
-    check_fits(model, packed, form, board)
+    check_fits(model, packed, form, chosen)
     if X is None and y is not None:
-        raise ValueError("y says how well the model does on rows: give X too")
+        raise ValueError("y has labels of rows that are not there: give X too")
     rows = made_up_rows(packed) if X is None else as_rows(X, packed)
     if len(rows) == 0:
         raise ValueError("X has no rows for the self-test")
     # From all over the rows, which may be sorted by their labels.
-    chosen = np.linspace(0, len(rows) - 1, min(N_TEST_ROWS, len(rows))).astype(np.int64)
-    rows = rows[chosen]
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(out))
-    if folder.is_dir() and any(folder.iterdir()) and not force:
-        raise FileExistsError(errno.EEXIST, "the folder is not empty; force (--force) replaces files in it", str(out))
-    if not folder.resolve().parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder.resolve().parent))
+    rows = rows[np.linspace(0, len(rows) - 1, min(N_TEST_ROWS, len(rows))).astype(np.int64)]
     notes = () if X is None or y is None else (_quality(packed, X, y),)
-    files = project(packed, board, form, name, np.ascontiguousarray(rows, np.float32), notes)
-    temporary = folder.resolve().parent / f".billhook-{secrets.token_hex(8)}"
-    try:
+    with atomic_folder(out, replace=force) as temporary:
+        files = project(packed, chosen, form, name, np.ascontiguousarray(rows, np.float32), notes)
         for path, text in files.items():
             (temporary / path).parent.mkdir(parents=True, exist_ok=True)
             (temporary / path).write_text(text, encoding="utf-8")
-        for path in files:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (temporary / path).replace(folder / path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return tuple(folder / path for path in files)
+    return tuple(Path(out) / path for path in files)
 
 
 def _quality(packed: Packed, X: ArrayLike, y: ArrayLike) -> str:
-    """Return how well the model does on rows, in words."""
+    """Return how accurate the model is on these rows, as a sentence."""
     predicted, expected = packed.predict(X), np.asarray(y)
     if expected.shape != predicted.shape:
         raise ValueError(f"X has {len(predicted):,} rows and y the shape {expected.shape}")

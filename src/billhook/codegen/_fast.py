@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.codegen._fast_leaves import LeafCode, leaves_of
 from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
-from billhook.codegen._leaves import Leaves, leaves_of
 from billhook.codegen._reader import (
     BITS_OF_FLOAT,
     code_of,
@@ -32,7 +32,7 @@ NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
 
 @dataclass(frozen=True)
-class Tests:
+class Comparisons:
     """How a kind of features is compared.
 
     Attributes
@@ -72,16 +72,16 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
     return Program("\n".join(part for part in [*parts, leaves.declared, *trees] if part), adds_up=leaves.adds_up)
 
 
-def _tests(packed: Packed, kind: Input, *, uses_codes: bool) -> Tests:
+def _tests(packed: Packed, kind: Input, *, uses_codes: bool) -> Comparisons:
     if kind != "float":
         low, high = LIMITS[kind]
         limit = np.floor(packed.bounds.astype(np.float64))
-        return Tests(kind, f"const {kind}_t *x", _whole_tests(packed, limit, low, high))
+        return Comparisons(kind, f"const {kind}_t *x", _whole_tests(packed, limit, low, high))
     if uses_codes:
         codes = packed.coded.threshold.astype(np.float64)
-        return Tests("codes", f"const {code_type(packed)} *x", _code_tests(packed, codes))
+        return Comparisons("codes", f"const {code_type(packed)} *x", _code_tests(packed, codes))
     is_prepared = packed.layout.n_used > 0 and packed.layout.missing != "none"
-    return Tests("bits", "const int32_t *x" if is_prepared else "const float *x", _bit_tests(packed))
+    return Comparisons("bits", "const int32_t *x" if is_prepared else "const float *x", _bit_tests(packed))
 
 
 def _whole_tests(packed: Packed, limit: NDArray[np.float64], low: int, high: int) -> list[str]:
@@ -132,7 +132,7 @@ def _bit_tests(packed: Packed) -> list[str]:
     return tests
 
 
-def _tree(packed: Packed, tests: Tests, leaves: Leaves, tree: int) -> str:
+def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> str:
     """Return the function that walks down a tree: what stands behind a test is its left side."""
     coded = packed.coded
     first, end = coded.offset[tree : tree + 2].tolist()
@@ -167,17 +167,19 @@ def _tree(packed: Packed, tests: Tests, leaves: Leaves, tree: int) -> str:
     return "\n".join(reversed(functions))
 
 
-def _name(tests: Tests, tree: int, number: int) -> str:
+def _name(tests: Comparisons, tree: int, number: int) -> str:
     return f"tree{tree}{f'_{number}' if number else ''}_{tests.kind}"
 
 
-def _scores(packed: Packed, kind: Input, tests: Tests, leaves: Leaves, prefix: str, *, uses_codes: bool) -> str:
+def _scores(
+    packed: Packed, kind: Input, tests: Comparisons, leaves: LeafCode, prefix: str, *, uses_codes: bool
+) -> str:
     layout = packed.layout
-    declared, prepared, given = "", "", "x"
+    declared, prepared, features = "", "", "x"
     if kind == "float" and layout.n_used and (uses_codes or layout.missing != "none"):
-        declared, prepared, given = _prepared(packed, uses_codes=uses_codes)
+        declared, prepared, features = _prepared(packed, uses_codes=uses_codes)
     functions = [_name(tests, tree, 0) for tree in range(layout.n_trees)]
-    counters, body = leaves.scores(functions, given)
+    counters, body = leaves.scores(functions, features)
     text = f"{declared}{counters}{prepared}{body}"
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)"
     if not leaves.adds_up:

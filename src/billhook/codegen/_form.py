@@ -47,12 +47,12 @@ class Program(NamedTuple):
 
 
 def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> Form:
-    """Return the form that is asked for; by default with all inputs, or floats where each takes its own trees."""
+    """Return the checked form; without `inputs` all kinds, or floats alone where each kind takes trees of its own."""
     chosen: LayoutName = resolve_name(layout, {name: name for name in get_args(LayoutName)}, "there is no layout")
     if inputs is None:
         inputs = get_args(Input) if chosen == "compact" else ("float",)
     if not isinstance(inputs, str | Iterable):
-        raise TypeError(f"inputs must be names of kinds of features, not {inputs!r}")
+        raise TypeError(f'inputs must be "float", "int16", "uint8" or several of these, not {inputs!r}')
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     known: dict[str, Input] = {name: name for name in get_args(Input)}
     kinds = tuple(dict.fromkeys(resolve_name(name, known, "there is no kind of input") for name in names))
@@ -81,7 +81,7 @@ def c_type(kind: Input) -> str:
 LIMITS = {"int16": (-(2**15), 2**15 - 1), "uint8": (0, 2**8 - 1)}
 
 
-def whole_rows(rows: NDArray[np.float32], kind: Input) -> None:
+def check_whole_rows(rows: NDArray[np.float32], kind: Input) -> None:
     """Raise ValueError unless the rows are whole numbers of this kind."""
     low, high = LIMITS[kind]
     fits = (rows == np.rint(rows)) & (rows >= low) & (rows <= high)

@@ -1,8 +1,6 @@
-"""A model compiled for a device, run in its emulator, and what that took."""
+"""A model compiled for a target, run in its emulator, and what that took."""
 
 import re
-import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,29 +10,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._checks import as_int
-from billhook.codegen import _firmware
-from billhook.codegen._form import Form, c_type, form_of, suffix, whole_rows
+from billhook.codegen._form import Form, Input, LayoutName, c_type, check_whole_rows, form_of, suffix
 from billhook.codegen._memory import check_fits, least_flash
+from billhook.codegen._resources import filled_firmware, firmware_source
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import TARGETS, Target, target_named
+from billhook.codegen._toolchains import TOOLCHAINS, Toolchain, compile_program, program_sizes, run_program
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
 
-OPTIONS = ["-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
-SECONDS = 120
 # What the clock of an AVR says after more than it can count.
-RAN_OVER = 0xFFFF
-# What a row takes in the flash of an emulated device, and how much of it rows may fill.
-ROW_BYTES = 8192
-
-
-class MissingToolError(RuntimeError):
-    """A compiler or emulator that is needed is not installed; the message says how to get it."""
+CLOCK_OVERFLOW = 0xFFFF
+# What rows may take in the flash of an emulated target.
+MAX_ROW_BYTES = 8192
+CHIPS = {"arduino-uno": "atmega328p", "arduino-mega": "atmega2560"}
+# The linker may not refuse what is too large: that is for the numbers to say.
+AVR_MEMORY = ("-Wl,--defsym=__TEXT_REGION_LENGTH__=0x3e000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x2000")
+AVR_BYTES_A_SPLIT = 16
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a model takes on a device.
+    """What a model takes on a target: flash, memory and time.
 
     Attributes
     ----------
@@ -46,7 +43,7 @@ class Measurement:
     cycles, instructions : int or None
         For a row, the mean; instructions where the emulator counts no cycles.
     microseconds : float or None
-        For a row at the clock of the device. Where instructions are counted, at one a cycle, which is the least.
+        For a row at the clock of the target. Where instructions are counted, at one a cycle, which is the least.
     n_rows : int
         Rows that were run.
     agreement : float
@@ -67,65 +64,14 @@ class Measurement:
 
     @property
     def flash_left(self) -> int | None:
-        """How many bytes of flash the device has left, below 0 if it has too few; None where it has no limits."""
+        """How many bytes of flash the target has left, below 0 if it has too few; None where it has no limits."""
         return self.target.flash - self.flash if self.target.flash else None
 
     @property
     def fits(self) -> bool | None:
-        """Whether flash and memory hold the model and its stack; None where the device has no limits."""
+        """Whether flash and memory hold the model and its stack; None where the target has no limits."""
         left = self.flash_left
         return None if left is None else left >= 0 and self.ram + (self.stack or 0) <= self.target.ram
-
-
-@dataclass(frozen=True)
-class Toolchain:
-    """How to compile for a family of processors, and how to run what comes out."""
-
-    compiler: str
-    package: str
-    options: tuple[str, ...]
-    emulator: tuple[str, ...]
-    emulator_package: str
-
-
-CORTEX = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Os", "-mthumb", "-Tlink.ld", "start.c")
-CORTEX_RUN = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native")
-ARM_PACKAGE = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
-TOOLCHAINS = {
-    "avr": Toolchain(
-        "avr-gcc",
-        "gcc-avr avr-libc",
-        ("-Os",),
-        ("simavr", "-f", "16000000"),
-        "simavr",
-    ),
-    "cortex-m0": Toolchain(
-        "arm-none-eabi-gcc", ARM_PACKAGE, (*CORTEX, "-mcpu=cortex-m0"), CORTEX_RUN, "qemu-system-arm"
-    ),
-    "cortex-m3": Toolchain(
-        "arm-none-eabi-gcc", ARM_PACKAGE, (*CORTEX, "-mcpu=cortex-m3"), CORTEX_RUN, "qemu-system-arm"
-    ),
-    "cortex-m4": Toolchain(
-        "arm-none-eabi-gcc",
-        ARM_PACKAGE,
-        (*CORTEX, "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
-        CORTEX_RUN,
-        "qemu-system-arm",
-    ),
-    "armv6": Toolchain(
-        "arm-linux-gnueabi-gcc",
-        "gcc-arm-linux-gnueabi libc6-dev-armel-cross",
-        ("-O2", "-march=armv6", "-marm", "-mfpu=vfp", "-mfloat-abi=softfp", "-static"),
-        ("qemu-arm", "-cpu", "arm1176"),
-        "qemu-user",
-    ),
-    "x86_64": Toolchain("gcc", "gcc", ("-O2",), (), ""),
-    "any": Toolchain("gcc", "gcc", ("-O2",), (), ""),
-}
-MCUS = {"arduino-uno": "atmega328p", "arduino-mega": "atmega2560"}
-# The linker may not refuse what is too large: that is for the numbers to say.
-AVR_ROOM = ("-Wl,--defsym=__TEXT_REGION_LENGTH__=0x3e000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x2000")
-AVR_BYTES_A_SPLIT = 16
 
 
 def measure(
@@ -134,10 +80,10 @@ def measure(
     *,
     target: str = "linux-x86_64",
     max_rows: int = 50,
-    layout: str = "compact",
-    inputs: str = "float",
+    layout: LayoutName = "compact",
+    inputs: Input = "float",
 ) -> Measurement:
-    """Return what a model takes on a device: it is compiled for it and run in its emulator.
+    """Return what a model takes on a target: it is compiled for the target and run in an emulator of it.
 
     Parameters
     ----------
@@ -146,7 +92,9 @@ def measure(
     X : rows
         To run; in an emulator the first `max_rows` of them, or as many as fit.
     target : str
-        One of `targets`.
+        The name of one of `targets`, such as ``"arduino-uno"``.
+    max_rows : int
+        At most how many rows are run in an emulator.
     layout : {"compact", "fast"}
         As for `emit`.
     inputs : {"float", "int16", "uint8"}
@@ -157,9 +105,9 @@ def measure(
     MissingToolError
         If the compiler or the emulator is not installed; it names the Debian package.
     """
-    board = target_named(target)
+    chosen = target_named(target)
     packed = model if isinstance(model, Packed) else pack(model)
-    form = form_of(layout, inputs, board)
+    form = form_of(layout, inputs, chosen)
     if len(form.inputs) > 1:
         raise ValueError(f"measure runs one kind of input at a time, not {', '.join(form.inputs)}")
     if as_int(max_rows, "max_rows") < 1:
@@ -167,131 +115,78 @@ def measure(
     rows = np.ascontiguousarray(as_rows(X, packed), np.float32)
     if len(rows) == 0:
         raise ValueError("X has no rows to run")
-    tools = TOOLCHAINS[board.family]
-    for program, package in (
-        (tools.compiler, tools.package),
-        (next(iter(tools.emulator), "gcc"), tools.emulator_package),
-    ):
-        if shutil.which(program) is None:
-            raise MissingToolError(f"{program} is not installed; on Debian: apt-get install {package}")
-    if board.family == "avr":
-        tools = _large_enough(packed, form, board, tools)
-    is_emulated = bool(tools.emulator)
+    tools = TOOLCHAINS[chosen.family]
+    tools.check_installed()
+    if chosen.family == "avr":
+        tools = _with_chip(packed, form, chosen, tools)
     if form.inputs[0] != "float":
-        whole_rows(rows, form.inputs[0])
-    if is_emulated:
-        rows = rows[: min(max_rows, max(1, ROW_BYTES // (4 * packed.n_features)))]
+        check_whole_rows(rows, form.inputs[0])
+    if tools.emulator:
+        rows = rows[: min(max_rows, max(1, MAX_ROW_BYTES // (4 * packed.n_features)))]
     with tempfile.TemporaryDirectory() as folder:
-        return _measured(packed, form, rows, board, tools, Path(folder))
+        _write(packed, form, rows, Path(folder))
+        return _measured(packed, form, rows, chosen, tools, Path(folder))
 
 
-def _large_enough(packed: Packed, form: Form, board: Target, tools: Toolchain) -> Toolchain:
-    """Return the tools for the AVR of a board, or where a model cannot fit its flash, for the largest there is."""
+def _with_chip(packed: Packed, form: Form, target: Target, tools: Toolchain) -> Toolchain:
+    """Return the tools for the chip of an AVR target or, if its flash cannot hold the model, for the largest chip."""
     largest = TARGETS["arduino-mega"]
     check_fits(packed, packed, form, largest)
     takes = max(least_flash(packed, form), packed.layout.n_inner * AVR_BYTES_A_SPLIT * (form.layout == "fast"))
-    chip = MCUS["arduino-mega"] if takes > board.flash or board == largest else MCUS["arduino-uno"]
+    chip = CHIPS["arduino-mega"] if takes > target.flash or target == largest else CHIPS["arduino-uno"]
     return replace(
-        tools, options=(*tools.options, f"-mmcu={chip}", *AVR_ROOM), emulator=(*tools.emulator, "-m", chip)
+        tools, options=(*tools.options, f"-mmcu={chip}", *AVR_MEMORY), emulator=(*tools.emulator, "-m", chip)
     )
 
 
 def _measured(
-    packed: Packed, form: Form, rows: NDArray[np.float32], board: Target, tools: Toolchain, folder: Path
+    packed: Packed, form: Form, rows: NDArray[np.float32], target: Target, tools: Toolchain, folder: Path
 ) -> Measurement:
-    _write(packed, form, rows, folder)
-    program = _compile(folder, tools, "model.c", 1)
-    with_model, without = (_sizes(one, tools) for one in (program, _compile(folder, tools, "empty.c", 1)))
+    program, empty = (compile_program(folder, tools, model) for model in ("model.c", "empty.c"))
+    with_model, without = program_sizes(program, tools), program_sizes(empty, tools)
     flash, ram = (with_model[k] - without[k] for k in (0, 1))
-    printed, n_once = _run(program, board, tools, folder)
+    printed, n_once = run_program(program, target.family, tools)
     scores, clocks, stack = _read(printed, packed)
     expected = packed.scores(rows)
     agreement = float(np.mean((scores == expected).all(axis=1))) if scores.shape == expected.shape else 0.0
     cycles = instructions = None
-    if board.family == "avr":
-        if (clocks == RAN_OVER).any():
-            printed, _ = _run(_compile(folder, tools, "model.c", 1, prescaler=1024), board, tools, folder)
+    if target.family == "avr":
+        if (clocks == CLOCK_OVERFLOW).any():
+            slower = compile_program(folder, tools, "model.c", prescaler=1024)
+            printed, _ = run_program(slower, target.family, tools)
             cycles = int(1024 * _read(printed, packed)[1].mean())
         else:
             cycles = int(8 * clocks.mean())
     elif n_once is not None:
-        _, n_twice = _run(_compile(folder, tools, "model.c", 2), board, tools, folder)
+        _, n_twice = run_program(compile_program(folder, tools, "model.c", repeat=2), target.family, tools)
         instructions = None if n_twice is None else round((n_twice - n_once) / len(rows))
     steps = cycles if cycles is not None else instructions
-    microseconds = steps / board.clock if steps is not None and board.clock else None
+    microseconds = steps / target.clock if steps is not None and target.clock else None
     return Measurement(
-        board, form, packed.nbytes, flash, ram, stack, cycles, instructions, microseconds, len(rows), agreement
+        target, form, packed.nbytes, flash, ram, stack, cycles, instructions, microseconds, len(rows), agreement
     )
 
 
 def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) -> None:
+    """Write all sources of a program that runs these rows."""
     kind = form.inputs[0]
     numbers: NDArray[Any] = rows.view(np.uint32) if kind == "float" else rows.astype(np.int64)
-    text = ",\n".join("{" + ",".join(map(str, row)) + "}" for row in numbers.tolist())
-    texts = {
+    sources = {
         "model.h": header(packed, form=form),
         "model.c": source(packed, form=form),
-        "empty.c": _firmware.EMPTY_MODEL,
-        "main.c": _firmware.MAIN,
-        "rows.h": f"#define SCORES model_scores{suffix(kind)}\n#define FEATURE {c_type(kind)}\n"
-        f"#define ROW_TYPE {'uint32_t' if kind == 'float' else c_type(kind)}\n#define N_ROWS {len(rows)}\n"
-        "#define ROWS { \\\n" + text.replace("\n", " \\\n") + " }\n",
-        "start.c": _firmware.CORTEX_START,
-        "link.ld": _firmware.CORTEX_LINK,
-        "counter.c": _firmware.COUNTER,
+        "rows.h": filled_firmware(
+            "rows.h",
+            function=f"model_scores{suffix(kind)}",
+            feature_type=c_type(kind),
+            row_type="uint32_t" if kind == "float" else c_type(kind),
+            n_rows=len(rows),
+            rows=", \\\n".join("{" + ",".join(map(str, row)) + "}" for row in numbers.tolist()),
+        ),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-
-
-def _compile(folder: Path, tools: Toolchain, model: str, repeat: int, prescaler: int = 8) -> Path:
-    out = folder / f"{Path(model).stem}{repeat}.elf"
-    command = [
-        tools.compiler,
-        *OPTIONS,
-        *tools.options,
-        f"-DREPEAT={repeat}",
-        f"-DPRESCALER={prescaler}",
-        "main.c",
-        model,
-        "-o",
-        out.name,
-    ]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS)
-    if done.returncode:
-        raise RuntimeError(f"{tools.compiler} cannot compile the model: {done.stderr[:2000]}")
-    return out
-
-
-def _sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
-    """Return the bytes of flash and of memory that a program takes."""
-    size = tools.compiler.removesuffix("gcc") + "size"
-    done = subprocess.run([size, program.name], cwd=program.parent, capture_output=True, text=True, check=True)
-    text, data, bss = (int(number) for number in done.stdout.splitlines()[1].split()[:3])
-    return text + data, data + bss
-
-
-def _run(program: Path, board: Target, tools: Toolchain, folder: Path) -> tuple[str, int | None]:
-    """Return what the program prints and, in QEMU, how many instructions it ran."""
-    if not tools.emulator:
-        done = subprocess.run([program], capture_output=True, text=True, check=True, timeout=SECONDS)
-        return done.stdout, None
-    command: list[str] = list(tools.emulator)
-    if board.family == "avr":
-        command.append(program.name)
-    else:
-        counter = folder / "counter.so"
-        if not counter.exists():
-            subprocess.run(
-                ["gcc", "-shared", "-fPIC", "-O2", "counter.c", "-o", str(counter)], cwd=folder, check=True
-            )
-        command += ["-plugin", str(counter)]
-        command += [program.name] if board.family == "armv6" else ["-kernel", program.name]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS
-    )
-    found = re.search(r"instructions (\d+)", done.stderr)
-    return done.stdout + done.stderr, int(found[1]) if found else None
+    for name in ("main.c", "empty.c", "start.c", "link.ld", "counter.c"):
+        sources[name] = firmware_source(name)
+    for name, text in sources.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _read(printed: str, packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:

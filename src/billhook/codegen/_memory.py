@@ -1,4 +1,4 @@
-"""Whether a model has room on a device, and what would if it has not."""
+"""Whether the flash and the memory of a target hold a model, and what would fit if they do not."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ COARSER = ((10, 8), (8, 8), (8, 6), (8, 5), (8, 4), (6, 4), (6, 3), (5, 2))
 
 
 class DoesNotFitError(ValueError):
-    """A model that a device has no room for; the message has the sizes, and what would fit."""
+    """A model is too large for a target; the message has the sizes, and what would fit."""
 
 
 def flash_with_reader(nbytes: int, target: Target) -> int:
@@ -27,8 +27,8 @@ def flash_with_reader(nbytes: int, target: Target) -> int:
     return nbytes + READER_BYTES.get(target.family, max(READER_BYTES.values()))
 
 
-def room_for_data(target: Target, reserve: int = 0) -> int | None:
-    """Return how many bytes of data a model may have on a device; None where there are no limits."""
+def data_limit(target: Target, reserve: int = 0) -> int | None:
+    """Return how many bytes of data a model may have on a target; None where there is no limit."""
     return target.flash - reserve - flash_with_reader(0, target) if target.flash else None
 
 
@@ -50,7 +50,7 @@ def least_stack(packed: Packed, form: Form) -> int:
 
 
 def fits_in(packed: Packed, target: Target) -> bool:
-    """Whether a device holds a model in the compact layout, with float inputs, in its flash and its memory."""
+    """Whether a target holds a model in the compact layout, with float inputs, in its flash and its memory."""
     stack = least_stack(packed, form_of("compact", "float", target))
     return flash_with_reader(packed.nbytes, target) <= target.flash and stack <= target.ram
 
@@ -68,15 +68,15 @@ def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: in
         )
     if takes <= target.flash:
         return
-    how = f"{takes:,} bytes of flash" if flash is not None else f"at least {takes:,} bytes of flash"
+    least = "" if flash is not None else "at least "
     raise DoesNotFitError(
-        f"the model takes {how} ({form.layout} layout), and {target.name} has {target.flash:,}; "
-        f"{_advice(model, packed, form, target.flash)}"
+        f"the model takes {least}{takes:,} bytes of flash ({form.layout} layout), and "
+        f"{target.name} has {target.flash:,}; {_advice(model, packed, form, target.flash)}"
     )
 
 
-def _advice(model: Any, packed: Packed, form: Form, room: int) -> str:
-    if form.layout == "fast" and packed.nbytes + 2 * LEAST_CODE <= room:
+def _advice(model: Any, packed: Packed, form: Form, flash: int) -> str:
+    if form.layout == "fast" and packed.nbytes + 2 * LEAST_CODE <= flash:
         return f'layout="compact" takes {packed.nbytes:,} bytes of data and a small program'
     if isinstance(model, Packed):
         return f"its data are {packed.nbytes:,} bytes: pack a smaller forest, or with fewer bits"
@@ -84,11 +84,11 @@ def _advice(model: Any, packed: Packed, form: Form, room: int) -> str:
     smallest = packed.nbytes
     for threshold_bits, leaf_bits in COARSER:
         size = pack(forest, threshold_bits=threshold_bits, leaf_bits=leaf_bits, missing_values=False).nbytes
-        if size + 3 * LEAST_CODE <= room:
+        if size + 3 * LEAST_CODE <= flash:
             options = f"threshold_bits={threshold_bits}, leaf_bits={leaf_bits}, missing_values=False"
             return f"pack it with {options}: {size:,} bytes of data"
         smallest = min(smallest, size)
-    n_trees = max(1, forest.n_trees * (room - 3 * LEAST_CODE) // smallest)
+    n_trees = max(1, forest.n_trees * (flash - 3 * LEAST_CODE) // smallest)
     return (
         f"with {COARSER[-1][0]}-bit thresholds and {COARSER[-1][1]}-bit leaves its data still take {smallest:,} "
         f"bytes: prune it to about {n_trees:,} of its {forest.n_trees:,} trees, or truncate them"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, offset_bias
+from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer, offset_bias
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
@@ -117,7 +117,7 @@ def mask(bits: int) -> str:
 
 def code_type(packed: Packed) -> str:
     """Return the smallest type that holds every code and, where it matters, one more for missing values."""
-    n_codes = max((int(grid.n_codes) for grid in packed.grids), default=0)
+    n_codes = max((int(quantizer.n_codes) for quantizer in packed.quantizers), default=0)
     asked = int(packed.coded.threshold.max(initial=0))
     needs_more = packed.layout.missing == "split" or (packed.layout.missing == "right" and asked == 0xFF)
     return "uint8_t" if n_codes + needs_more <= 2**8 else "uint16_t"
@@ -141,7 +141,7 @@ def _ranks(packed: Packed) -> str:
     missing = f"""    if ((key & 0x7FFFFFFF) > 0x7F800000)
         return {missing_code(packed)};
 """
-    ranks = [grid.thresholds for grid in packed.grids if isinstance(grid, RankQuantizer)]
+    ranks = [ranks.thresholds for ranks in packed.quantizers if isinstance(ranks, RankQuantizer)]
     has_infinity = any(bool(np.isinf(thresholds[-1:]).any()) for thresholds in ranks)
     above = (
         "    if (key > 0xFF800000)\n        key = 0xFF800000;\n" if layout.missing == "none" and has_infinity else ""
@@ -176,7 +176,7 @@ def _steps(packed: Packed) -> str:
     if layout.offset_bytes:
         cut = f" & {mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else ""
         offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) - {hex(offset_bias(layout.offset_bytes))}"
-    scales = [grid.scale > 0 for grid in packed.grids if hasattr(grid, "scale")]
+    scales = [quantizer.scale > 0 for quantizer in packed.quantizers if isinstance(quantizer, UniformQuantizer)]
     scaled = f"(uint16_t)((uint32_t)fine * scale >> 16) >> {15 - layout.code_bits}"
     if layout.code_bits == 16:
         scaled = "(uint32_t)fine * scale >> 15"
@@ -195,7 +195,7 @@ def _steps(packed: Packed) -> str:
     missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed)};\n"
     clamp = "        if (bits > 0xFF800000)\n            bits = 0xFF800000;\n" if layout.missing == "none" else ""
     by_keys = ""
-    if any(getattr(grid, "is_by_keys", False) for grid in packed.grids):
+    if any(getattr(quantizer, "is_by_keys", False) for quantizer in packed.quantizers):
         by_keys = f"""    if (shift <= {KEY_SHIFTS[1]}) {{ /* steps by the order of floats */
         if (bits == 0x80000000)
             bits = 0;

@@ -60,12 +60,14 @@ def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Seq
         "#endif",
         "",
     ]
-    for one in form.inputs:
-        if one != "float":
-            lines.append(f"/* For features that are whole numbers from {LIMITS[one][0]} to {LIMITS[one][1]}. */")
-        lines.append(f"void {prefix}_scores{suffix(one)}(const {c_type(one)} *x, int32_t *scores);")
+    for input_kind in form.inputs:
+        if input_kind != "float":
+            lines.append(
+                f"/* For features that are whole numbers from {LIMITS[input_kind][0]} to {LIMITS[input_kind][1]}. */"
+            )
+        lines.append(f"void {prefix}_scores{suffix(input_kind)}(const {c_type(input_kind)} *x, int32_t *scores);")
         answer = "float {}_value{}" if packed.classes is None else "int {}_predict{}"
-        lines.append(f"{answer.format(prefix, suffix(one))}(const {c_type(one)} *x);")
+        lines.append(f"{answer.format(prefix, suffix(input_kind))}(const {c_type(input_kind)} *x);")
     if packed.classes is not None:
         lines += ["", f"const char *{prefix}_class_name(int number);"]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", *column_lines(packed, form, prefix), "", "#endif", ""]

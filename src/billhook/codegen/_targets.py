@@ -1,30 +1,33 @@
-"""The devices that a model can be written for."""
+"""The targets that a model can be written for."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from billhook._checks import resolve_name
 
-Family = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "armv6", "x86_64"]
+ProcessorFamily = Literal["any", "avr", "cortex-m0", "cortex-m3", "cortex-m4", "armv6", "x86_64"]
 
 
 @dataclass(frozen=True)
 class Target:
-    """A device: its processor, what room it has for a program and its data, and its clock.
+    """A board or processor: its flash and memory in bytes, and its clock.
 
     Attributes
     ----------
     name : str
+        As ``target=...`` takes it.
     family : str
+        Its kind of processor.
     flash, ram : int
         Bytes; 0 where there is an operating system.
     clock : int
         Millions of cycles a second; 0 where it varies.
     is_arduino : bool
+        Whether the Arduino IDE compiles for it.
     """
 
     name: str
-    family: Family
+    family: ProcessorFamily
     flash: int
     ram: int
     clock: int
@@ -53,7 +56,7 @@ TARGETS = {
 
 
 def targets() -> tuple[Target, ...]:
-    """Return the devices that a model can be written for.
+    """Return the targets that a model can be written for.
 
     Examples
     --------

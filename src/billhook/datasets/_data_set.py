@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
+from billhook._types import RowNumbers
 from billhook.tables import Categorical, CategoricalEncoding, Encoding, Table, encode, read_table
 
-RowNumbers = NDArray[np.int64]
 PARTS = ("train", "test")
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
+from billhook._types import RowNumbers
 from billhook.datasets._catalogue import Entry
-from billhook.datasets._data_set import PARTS, DataSet, RowNumbers, complete_rows
+from billhook.datasets._data_set import PARTS, DataSet, complete_rows
 from billhook.tables import Categorical, Column, EncodedColumn, Encoding, Table
 
 RowChoice = Literal["paper", "all"]

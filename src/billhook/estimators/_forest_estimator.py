@@ -12,7 +12,7 @@ from billhook.forest import Forest
 
 
 class ForestEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What the estimators that grow a forest and make a smaller one of it have in common.
+    """What the estimators that fit a forest and prune or refine it have in common.
 
     The subclass says which estimator is the default, and its `fit` sets `forest_`.
     """
@@ -61,7 +61,9 @@ class ForestEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if names is None:
             return forest
         if forest.feature_names is not None and forest.feature_names != tuple(names):
-            raise ValueError("the columns of X are not those, or not in the order, that the frozen estimator knows")
+            raise ValueError(
+                "the columns of X, or their order, are not those that the frozen estimator was trained on"
+            )
         return replace(forest, feature_names=tuple(names))
 
     def _rows(self, X: ArrayLike) -> Any:

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from billhook.estimators._forest_estimator import ForestEstimator
 from billhook.interop import as_forest, in_bag_mask
-from billhook.pruning import pruning_choice
+from billhook.pruning import prune
 
 
 class _PrunedForest(ForestEstimator):
@@ -35,7 +35,7 @@ class _PrunedForest(ForestEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the estimator, unless it is frozen, and keep the trees that the method chooses."""
+        """Fit the estimator, unless it is frozen, and keep the trees that the method selects."""
         X, y, weight = self._checked(X, y, sample_weight)
         is_classes = isinstance(self, ClassifierMixin)
         held_out = float(self.pruning_data) if isinstance(self.pruning_data, Real) else None
@@ -44,33 +44,33 @@ class _PrunedForest(ForestEstimator):
                 "pruning_data must be 'training', 'oob' or a share of the rows to hold out between 0 and 1, "
                 f"not {self.pruning_data!r}"
             )
-        growing = judging = np.arange(len(y))
+        growing = pruning = np.arange(len(y))
         if held_out is not None:
-            growing, judging = train_test_split(
+            growing, pruning = train_test_split(
                 growing, test_size=held_out, stratify=y if is_classes else None, random_state=self.random_state
             )
         fitted = self._fitted(X, y, weight, growing)
         forest = self._named(as_forest(fitted))
-        seen = in_bag_mask(fitted, len(y)) if self.pruning_data == "oob" else None
-        choice = pruning_choice(
+        self.forest_, self.report_ = prune(
             forest,
-            X[judging],
-            y[judging],
+            X[pruning],
+            y[pruning],
             method=self.method,
             n_trees=self.n_trees,
-            sample_weight=None if weight is None else weight[judging],
+            sample_weight=None if weight is None else weight[pruning],
             random_state=self.random_state,
-            seen=seen,
+            in_bag=in_bag_mask(fitted, len(y)) if self.pruning_data == "oob" else None,
+            return_report=True,
             **(self.method_options or {}),
         )
-        self.forest_, self.selected_ = choice.forest, choice.trees
+        self.selected_ = self.report_.trees
         if is_classes:
             self.classes_ = self.forest_.classes
         return self
 
 
 class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[misc]  # scikit-learn has no types
-    """A forest of which only the trees that a pruning method chooses are kept.
+    """A forest for classification of which only the trees that a pruning method selects are kept.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[mi
     n_trees : int
         How many trees to keep.
     pruning_data : {"training", "oob"} or float
-        The rows the trees are judged on: those they are trained on; for each tree those it did not see (bootstrap
-        only), while on the others it says what its root says, the class shares or mean of its training rows; or a
-        share of the rows that is held out of the training.
+        The rows the trees are evaluated on: the training rows; for each tree its out-of-bag rows (bootstrap only),
+        while on the others it predicts what its root does, the class shares of its training rows; or a share of the
+        rows that is held out of the training.
     method_options : dict, optional
         The method's own options.
     random_state : int or RandomState, optional
@@ -94,8 +94,11 @@ class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[mi
     Attributes
     ----------
     forest_ : Forest
+        The pruned forest.
     selected_ : array
         The numbers of the trees kept among those of the fitted estimator.
+    report_ : PruningReport
+        The trees kept, and what the method minimised.
     classes_ : array
 
     Examples
@@ -116,6 +119,46 @@ class PrunedForestClassifier(ClassifierMixin, _PrunedForest):  # type: ignore[mi
 
 
 class PrunedForestRegressor(RegressorMixin, _PrunedForest):  # type: ignore[misc]  # scikit-learn has no types
-    """As PrunedForestClassifier, for numbers: see there."""
+    """A forest for regression of which only the trees that a pruning method selects are kept.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        A tree ensemble whose trees are averaged: random forest (the default, 100 trees), extra trees, bagging. It is
+        cloned and fitted; wrap a fitted one in scikit-learn's FrozenEstimator to prune it as it is.
+    method : str
+        One of `pruning_methods` that is for regression.
+    n_trees : int
+        How many trees to keep.
+    pruning_data : {"training", "oob"} or float
+        The rows the trees are evaluated on: the training rows; for each tree its out-of-bag rows (bootstrap only),
+        while on the others it predicts what its root does, the mean of its training rows; or a share of the rows
+        that is held out of the training.
+    method_options : dict, optional
+        The method's own options.
+    random_state : int or RandomState, optional
+    n_jobs : int, optional
+        For fitting the estimator.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The pruned forest.
+    selected_ : array
+        The numbers of the trees kept among those of the fitted estimator.
+    report_ : PruningReport
+        The trees kept, and what the method minimised.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> import billhook as bh
+    >>> X, y = make_friedman1(400, random_state=0)
+    >>> model = bh.PrunedForestRegressor(n_trees=8, random_state=0).fit(X[::2], y[::2])
+    >>> model.forest_.n_trees
+    8
+    >>> model.score(X[1::2], y[1::2]) > 0.7
+    True
+    """
 
     _default = RandomForestRegressor

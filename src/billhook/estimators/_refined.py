@@ -1,4 +1,4 @@
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from billhook._checks import as_int
 from billhook.estimators._forest_estimator import ForestEstimator
 from billhook.forest import Forest
 from billhook.interop import as_forest, in_bag_mask
-from billhook.refinement import refinement_report
+from billhook.refinement import RefinementOptions, refine
 
 
 class _RefinedForest(ForestEstimator):
@@ -22,10 +22,10 @@ class _RefinedForest(ForestEstimator):
         estimator: Any = None,
         *,
         n_trees: int | None = None,
-        trees: str = "first",
+        trees: Literal["first", "random"] = "first",
         max_leaves: int | None = None,
         loss: Any = None,
-        solver: str = "bcd",
+        solver: Literal["bcd", "sgd"] = "bcd",
         epochs: int | None = None,
         step_size: float = 0.1,
         batch_size: int = 128,
@@ -51,7 +51,7 @@ class _RefinedForest(ForestEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the estimator, unless it is frozen, take the trees and leaves that are wanted, and refine them."""
+        """Fit the estimator, unless it is frozen, keep the trees and leaves asked for, and refine the leaf values."""
         X, y, weight = self._checked(X, y, sample_weight)
         if self.trees not in ("first", "random"):
             raise ValueError(f"trees must be 'first' or 'random', not {self.trees!r}")
@@ -59,10 +59,11 @@ class _RefinedForest(ForestEstimator):
         own = sorted(set(options) & set(self.get_params(deep=False)))
         if own:
             raise TypeError(f"{own[0]} is a parameter of {type(self).__name__}: do not put it into refine_options")
+        RefinementOptions.check_names(options, ["validation", "in_bag", "refit"])
         seed = check_random_state(self.random_state).randint(2**31)
         fitted = self._fitted(X, y, weight, np.arange(len(y)))
 
-        def small(estimator: Any) -> tuple[Forest, NDArray[np.int64]]:
+        def reduced(estimator: Any) -> tuple[Forest, NDArray[np.int64]]:
             forest = self._named(as_forest(estimator))
             if self.max_leaves is not None:
                 forest = forest.truncate(max_leaves=self.max_leaves)
@@ -70,12 +71,12 @@ class _RefinedForest(ForestEstimator):
             return forest.select(chosen) if chosen.size < forest.n_trees else forest, chosen
 
         def grow(rows: NDArray[np.int64]) -> Forest:
-            return small(self._fitted(X, y, weight, rows))[0]
+            return reduced(self._fitted(X, y, weight, rows))[0]
 
-        forest, chosen = small(fitted)
+        forest, chosen = reduced(fitted)
         if options.get("validation") == "oob":
-            options.setdefault("seen", in_bag_mask(fitted, len(y))[chosen])
-        self.report_ = refinement_report(
+            options.setdefault("in_bag", in_bag_mask(fitted, len(y))[chosen])
+        self.forest_, self.report_ = refine(
             forest,
             X,
             y,
@@ -83,16 +84,16 @@ class _RefinedForest(ForestEstimator):
             validation_fraction=self.validation_fraction,
             random_state=seed,
             n_jobs=self.n_jobs,
-            regrow=None if isinstance(self.estimator, FrozenEstimator) else grow,
+            refit_estimator=False if isinstance(self.estimator, FrozenEstimator) else grow,
             loss=self.loss,
             solver=self.solver,
             epochs=self.epochs,
             step_size=self.step_size,
             batch_size=self.batch_size,
             l2=self.l2,
+            return_report=True,
             **options,
         )
-        self.forest_ = self.report_.forest
         if isinstance(self, ClassifierMixin):
             self.classes_ = self.forest_.classes
         return self
@@ -108,7 +109,7 @@ class _RefinedForest(ForestEstimator):
 
 
 class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[misc]  # scikit-learn has no types
-    """A forest whose leaf values are learned again, together, so that their sum fits the labels.
+    """A forest for classification whose leaf values are learned again, together, so that their sum fits the labels.
 
     Parameters
     ----------
@@ -119,13 +120,15 @@ class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[
         How many trees to keep: the first ones, or random ones with ``trees="random"``. All if it is None.
     trees : {"first", "random"}
     max_leaves : int, optional
-        To how many leaves to cut each tree back before.
+        To how many leaves each tree is truncated before.
     loss, solver, epochs, step_size, batch_size, l2
-        Options of `refine`; `refine_options` is a dict of its others.
+        As for `refine`.
     validation_fraction : float or None
-        The share of the rows that decides whether refinement helps and how much of it. A second forest, grown without
-        them, is judged by them; then all rows are used. None refines without asking, for all epochs.
+        The share of the rows held out to see whether refinement helps, and which L2 penalty and how many passes are
+        best, on a second forest that is fitted without them; then the first is refined on all rows. With None no
+        rows are held out, and all epochs are made.
     refine_options : dict, optional
+        Other options of `refine`.
     random_state : int or RandomState, optional
     n_jobs : int, optional
         For fitting the estimator and looking up leaves.
@@ -133,7 +136,9 @@ class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[
     Attributes
     ----------
     forest_ : Forest
+        The refined forest.
     report_ : RefinementReport
+        The loss, the L2 penalty and the number of passes, and the error on the held-out rows.
     classes_ : array
 
     Examples
@@ -156,6 +161,47 @@ class RefinedForestClassifier(ClassifierMixin, _RefinedForest):  # type: ignore[
 
 
 class RefinedForestRegressor(RegressorMixin, _RefinedForest):  # type: ignore[misc]  # as above
-    """As RefinedForestClassifier, for numbers: see there."""
+    """A forest for regression whose leaf values are learned again, together, so that their sum fits the targets.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        Any tree ensemble that `as_forest` reads: random forest (the default, 100 trees), extra trees, bagging,
+        boosting. It is cloned and fitted; wrap a fitted one in scikit-learn's FrozenEstimator to refine it as it is.
+    n_trees : int, optional
+        How many trees to keep: the first ones, or random ones with ``trees="random"``. All if it is None.
+    trees : {"first", "random"}
+    max_leaves : int, optional
+        To how many leaves each tree is truncated before.
+    loss, solver, epochs, step_size, batch_size, l2
+        As for `refine`.
+    validation_fraction : float or None
+        The share of the rows held out to see whether refinement helps, and which L2 penalty and how many passes are
+        best, on a second forest that is fitted without them; then the first is refined on all rows. With None no
+        rows are held out, and all epochs are made.
+    refine_options : dict, optional
+        Other options of `refine`.
+    random_state : int or RandomState, optional
+    n_jobs : int, optional
+        For fitting the estimator and looking up leaves.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The refined forest.
+    report_ : RefinementReport
+        The loss, the L2 penalty and the number of passes, and the loss on the held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> import billhook as bh
+    >>> X, y = make_friedman1(600, random_state=0)
+    >>> rf = RandomForestRegressor(16, max_leaf_nodes=16, random_state=0)
+    >>> model = bh.RefinedForestRegressor(rf, random_state=0).fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > rf.fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    True
+    """
 
     _default = RandomForestRegressor

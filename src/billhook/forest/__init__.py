@@ -3,6 +3,7 @@
 from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json, load
+from billhook.forest._repr import count_of, prediction_of
 from billhook.forest._rows import as_rows, round_down
 from billhook.forest._save import labels_to_json
 from billhook.forest._truncate import constant_trees, cut_back, drop, without_constants
@@ -13,12 +14,14 @@ __all__ = [
     "as_targets",
     "as_weights",
     "constant_trees",
+    "count_of",
     "cut_back",
     "drop",
     "forest_from",
     "labels_from_json",
     "labels_to_json",
     "load",
+    "prediction_of",
     "round_down",
     "same",
     "without_constants",

@@ -1,14 +1,14 @@
 """What makes a set of arrays a forest."""
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Scalar
+
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 DTYPES = {
     "feature": np.dtype(np.int32),
@@ -39,17 +39,17 @@ def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def as_kept(name: str, given: Any) -> Any:
+def as_kept(name: str, value: Any) -> Any:
     """Return a field in the form in which a Forest keeps it; what cannot be brought there is left for the checks."""
-    if name == "classes" and given is not None:
-        given = np.asarray(given)
-        if given.dtype.kind == "U":
-            given = np.array(given.tolist(), np.str_)  # as wide as the longest label, however it came
-    elif name == "feature_names" and isinstance(given, list | np.ndarray):
-        given = tuple(given)
-    elif name == "n_features" and isinstance(given, np.integer):
-        given = int(given)
-    return frozen(given) if isinstance(given, np.ndarray) else given
+    if name == "classes" and value is not None:
+        value = np.asarray(value)
+        if value.dtype.kind == "U":
+            value = np.array(value.tolist(), np.str_)  # as wide as the longest label, however it came
+    elif name == "feature_names" and isinstance(value, list | np.ndarray):
+        value = tuple(value)
+    elif name == "n_features" and isinstance(value, np.integer):
+        value = int(value)
+    return frozen(value) if isinstance(value, np.ndarray) else value
 
 
 def check_forest(forest: "Forest") -> None:
@@ -163,5 +163,5 @@ def _check_output(forest: "Forest") -> None:
         raise ValueError(f"tree_column must leave room for {n_values} values in {n_columns} columns")
 
 
-def _kind(given: Any) -> str:
-    return f"an array of {given.dtype}" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+def _kind(value: Any) -> str:
+    return f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"

@@ -124,6 +124,12 @@ class Forest:
         """Number of nodes of all trees, splits and leaves."""
         return self.feature.size
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take in memory; `size` is what they would take on a target."""
+        arrays = (getattr(self, field.name) for field in fields(self))
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
     @cached_property
     def n_leaves(self) -> int:
         """Number of leaves of all trees."""
@@ -200,17 +206,14 @@ class Forest:
             )
         return replace(self, tree_weight=tree_weight)
 
-    def size(
-        self, accounting: Literal["paper", "as_published"] = "paper", *, bytes_per_node: int | None = None
-    ) -> int:
+    def size(self, accounting: Literal["paper"] = "paper", *, bytes_per_node: int | None = None) -> int:
         """Return the size in bytes.
 
         Parameters
         ----------
-        accounting : {"paper", "as_published"}
-            ``"paper"``: 17 + 4 C bytes a node for C classes (Buschjäger and Morik 2022: two children, leaf flag,
-            feature, threshold, C probabilities). ``"as_published"``: the same, but 25 bytes a node for the five data
-            sets (recognised by their numbers of features and classes) that the paper's tables count so.
+        accounting : {"paper"}
+            17 + 4 C bytes a node for C classes (Buschjäger and Morik 2022: two children, leaf flag, feature,
+            threshold, C probabilities).
         bytes_per_node : int, optional
             Count this many bytes a node instead.
         """

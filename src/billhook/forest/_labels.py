@@ -49,9 +49,9 @@ def _class_numbers(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
         raise ValueError(f"y holds {missing:,} missing labels")
     unknown = list(dict.fromkeys(label for label in listed if label not in number))
     if unknown:
-        some = ", ".join(repr(label) for label in unknown[:5])
+        first = ", ".join(repr(label) for label in unknown[:5])
         raise ValueError(
-            f"y holds labels that the forest does not know: {some}; it knows "
+            f"y holds labels that the forest does not know: {first}; it knows "
             f"{', '.join(repr(label) for label in list(number)[:10])}{' ...' if len(number) > 10 else ''}"
         )
     return np.array([number[label] for label in listed], np.int64)

@@ -43,11 +43,11 @@ def forest_from(contents: Contents) -> Forest:
         raise ModelFileError(f"the file does not hold a valid forest: {error}") from None
 
 
-def labels_from_json(given: Any) -> NDArray[Any]:
+def labels_from_json(stored: Any) -> NDArray[Any]:
     """Return class labels in the type that they had."""
-    if not isinstance(given, dict) or set(given) != {"dtype", "labels"} or not isinstance(given["labels"], list):
+    if not isinstance(stored, dict) or set(stored) != {"dtype", "labels"} or not isinstance(stored["labels"], list):
         raise ModelFileError("classes must have dtype and labels")
-    labels, name = given["labels"], given["dtype"]
+    labels, name = stored["labels"], stored["dtype"]
     if not all(isinstance(label, bool | int | float | str) for label in labels):
         raise ModelFileError("class labels must be strings, numbers or booleans")
     if not isinstance(name, str):

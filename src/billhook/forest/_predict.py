@@ -1,11 +1,12 @@
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from billhook import kernels
+from billhook._types import Scalar
 from billhook.forest._rows import as_rows
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 # Below this many rows, eight trees abreast are quicker than a block of rows.
 FEW_ROWS = 64
 INT32 = np.dtype(np.int32)
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Sum(NamedTuple):
@@ -37,13 +36,13 @@ def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
     tables = forest._tables
     value, start, divisor, end = forest._sum
     total = np.empty((rows.shape[0], start.size))
-    how = (value, forest.tree_column, start, divisor, end, total)
+    sum_options = (value, forest.tree_column, start, divisor, end, total)
     if tables is None:
-        kernels.sum_values_plainly(_read_only(rows), *_structure(forest), *how)
+        kernels.sum_values_plainly(_read_only(rows), *_structure(forest), *sum_options)
     elif rows.shape[0] < FEW_ROWS:
-        kernels.sum_values_of_few(_bits(rows), *(*_for_few(tables), *how))
+        kernels.sum_values_of_few(_bits(rows), *(*_for_few(tables), *sum_options))
     else:
-        kernels.sum_values(_bits(rows), tables_for(rows, forest), *how)
+        kernels.sum_values(_bits(rows), tables_for(rows, forest), *sum_options)
     return total
 
 

@@ -1,7 +1,8 @@
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from billhook.html import notebook_table
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -10,9 +11,9 @@ if TYPE_CHECKING:
 def text(forest: "Forest") -> str:
     """Return one line that says how large the forest is and what it predicts."""
     return (
-        f"<Forest: {_count(forest.n_trees, 'tree')}, {_count(forest.n_leaves, 'leaf', 'leaves')}, "
-        f"{_count(forest.n_features, 'feature')}, {_predicts(forest)}; "
-        f"{kilobytes(forest.size('paper'))} as the paper counts>"
+        f"Forest({count_of(forest.n_trees, 'tree')}, {count_of(forest.n_leaves, 'leaf', 'leaves')}, "
+        f"{count_of(forest.n_features, 'feature')}, {prediction_of(forest.classes)}; "
+        f"{_bytes(forest.nbytes)} in memory)"
     )
 
 
@@ -20,27 +21,19 @@ def html(forest: "Forest") -> str:
     """Return a small table for notebooks."""
     leaves = np.add.reduceat(forest.feature < 0, forest.offset[:-1], dtype=np.int64)
     each = f"{leaves.min():,}" if leaves.min() == leaves.max() else f"{leaves.min():,} to {leaves.max():,}"
-    in_memory = sum(
-        getattr(forest, name).nbytes
-        for name in forest.__dataclass_fields__
-        if hasattr(getattr(forest, name), "nbytes")
+    return notebook_table(
+        "Forest",
+        {
+            "Predicts": prediction_of(forest.classes),
+            "Trees": f"{forest.n_trees:,}",
+            "Leaves": f"{forest.n_leaves:,} ({each} a tree)",
+            "Nodes": f"{forest.n_nodes:,}",
+            "Features": f"{forest.n_features:,}",
+            "Size as the paper counts": kilobytes(forest.size("paper")),
+            "Size in memory": kilobytes(forest.nbytes),
+            "Read from": forest.origin or "arrays",
+        },
     )
-    rows = {
-        "Predicts": _predicts(forest),
-        "Trees": f"{forest.n_trees:,}",
-        "Leaves": f"{forest.n_leaves:,} ({each} a tree)",
-        "Nodes": f"{forest.n_nodes:,}",
-        "Features": f"{forest.n_features:,}",
-        "Size as the paper counts": kilobytes(forest.size("paper")),
-        "Size in memory": kilobytes(in_memory),
-        "Read from": forest.origin or "arrays",
-    }
-    cells = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(what)}</td></tr>'
-        for name, what in rows.items()
-    )
-    return f"<table><caption>Forest</caption><tbody>{cells}</tbody></table>"
 
 
 def kilobytes(n_bytes: int) -> str:
@@ -48,9 +41,15 @@ def kilobytes(n_bytes: int) -> str:
     return f"{n_bytes / 1024:,.1f} KB"
 
 
-def _predicts(forest: "Forest") -> str:
-    return "a number" if forest.classes is None else _count(forest.n_classes, "class", "classes")
+def prediction_of(classes: Any) -> str:
+    """Return what a model with these class labels, or None, predicts."""
+    return "regression" if classes is None else count_of(len(classes), "class", "classes")
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def count_of(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number and what is counted, such as "1 tree" and "2 trees"."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _bytes(n_bytes: int) -> str:
+    return f"{n_bytes:,} bytes" if n_bytes < 1024 else f"{n_bytes / 1024:,.0f} KB"

@@ -101,13 +101,15 @@ def _check_names(columns: list[Any], expected: tuple[str, ...] | None) -> None:
     missing = [name for name in expected if name not in names]
     unknown = [name for name in names if name not in expected]
     if missing or unknown:
-        said = [f"{what}: {_some(some)}" for what, some in (("missing", missing), ("unknown", unknown)) if some]
-        raise ValueError(f"the columns of X are not the features the forest was trained on ({'; '.join(said)})")
+        listed = [
+            f"{what}: {_first_of(names)}" for what, names in (("missing", missing), ("unknown", unknown)) if names
+        ]
+        raise ValueError(f"the columns of X are not the features the forest was trained on ({'; '.join(listed)})")
     raise ValueError(
         "the columns of X are in another order than the features the forest was trained on; "
         "use X[list(forest.feature_names)]"
     )
 
 
-def _some(names: list[str]) -> str:
+def _first_of(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,44 +1,29 @@
-"""What all pages are made of: the frame, tables, axes and number formats."""
+"""What all pages are made of: templates with the only tags there are, tables, axes and number formats."""
 
-from billhook.html._axes import (
-    Scale,
-    axis_names,
-    byte_axis,
-    byte_scale,
-    legend_item,
-    line,
-    log2,
-    padded,
-    round_ticks,
-    tick_across,
-    tick_up,
-)
-from billhook.html._document import box, document, facts, head, number_head, section, table
+from billhook.html._axes import Scale, Tick, byte_scale, byte_ticks, log2, padded, round_ticks
 from billhook.html._formats import count_text, minus, number_text, share_text, size_text, time_text
+from billhook.html._tables import Cell, Head, PageTable, TableRow, number_heads
+from billhook.html._templates import notebook_table, render
 
 __all__ = [
+    "Cell",
+    "Head",
+    "PageTable",
     "Scale",
-    "axis_names",
-    "box",
-    "byte_axis",
+    "TableRow",
+    "Tick",
     "byte_scale",
+    "byte_ticks",
     "count_text",
-    "document",
-    "facts",
-    "head",
-    "legend_item",
-    "line",
     "log2",
     "minus",
-    "number_head",
+    "notebook_table",
+    "number_heads",
     "number_text",
     "padded",
+    "render",
     "round_ticks",
-    "section",
     "share_text",
     "size_text",
-    "table",
-    "tick_across",
-    "tick_up",
     "time_text",
 ]

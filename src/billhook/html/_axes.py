@@ -1,8 +1,7 @@
-"""Axes as SVG. Places are in percent of the box, so that a chart has any width and its letters keep their size."""
+"""Axes: what is where, in percent of the box. The template `html/axes.html` draws them."""
 
 import math
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from billhook.html._formats import size_text
@@ -24,6 +23,13 @@ class Scale(NamedTuple):
         return 100.0 * min(max((number - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
+class Tick(NamedTuple):
+    """A mark on an axis: where it is, in percent from the low end, and what it says."""
+
+    at: float
+    text: str
+
+
 def byte_scale(sizes: Sequence[int]) -> Scale:
     """Return the ends of an axis of bytes, as logarithms of 2."""
     low, high = log2(min(sizes)), log2(max(sizes))
@@ -39,56 +45,32 @@ def padded(low: float, high: float) -> Scale:
     return Scale(low - pad, high + pad)
 
 
-def round_ticks(scale: Scale) -> tuple[list[float], float]:
-    """Return round numbers along an axis, and the step between them."""
+def byte_ticks(scale: Scale) -> list[Tick]:
+    """Return marks at powers of two along an axis of bytes."""
+    first, last = math.ceil(scale.low), math.floor(scale.high)
+    step = -(-(last - first + 1) // MOST_TICKS)
+    powers = [power for power in range(first, last + 1) if power % step == 0]
+    return [Tick(scale.at(power), size_text(2.0**power)) for power in powers]
+
+
+def round_ticks(scale: Scale, to_text: Callable[[float, float], str], *, at_most: float = math.inf) -> list[Tick]:
+    """Return marks at round numbers along an axis.
+
+    Parameters
+    ----------
+    scale : Scale
+    to_text : callable
+        What a mark says, of its number and the step between two marks.
+    at_most : float
+        Larger numbers have no mark: there is no share above 1.
+    """
     least = (scale.high - scale.low) / MOST_TICKS
     power = 10.0 ** math.floor(math.log10(least))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
-    return [k * step for k in range(math.ceil(scale.low / step), math.floor(scale.high / step) + 1)], step
+    numbers = [k * step for k in range(math.ceil(scale.low / step), math.floor(scale.high / step) + 1)]
+    return [Tick(scale.at(number), to_text(number, step)) for number in numbers if number <= at_most + 1e-9]
 
 
 def log2(nbytes: int) -> float:
     """Return the logarithm of a size, of none as of one byte."""
     return math.log2(max(nbytes, 1))
-
-
-def byte_axis(x: Scale) -> str:
-    """Return marks at powers of two along an axis of bytes."""
-    first, last = math.ceil(x.low), math.floor(x.high)
-    step = -(-(last - first + 1) // MOST_TICKS)
-    powers = [power for power in range(first, last + 1) if power % step == 0]
-    return "".join(tick_across(x.at(power), size_text(2.0**power)) for power in powers)
-
-
-def tick_across(at: float, text: str) -> str:
-    """Return a mark, and a grid line, at so many percent from the left."""
-    return (
-        f'{line("grid", at, 0, at, 100)}<text class="tick" x="{at:.2f}%" y="100%" dy="17" '
-        f'text-anchor="middle">{escape(text)}</text>'
-    )
-
-
-def tick_up(at: float, text: str) -> str:
-    """Return a mark, and a grid line, at so many percent from below."""
-    return (
-        f'{line("grid", 0, 100 - at, 100, 100 - at)}<text class="tick" x="0%" y="{100 - at:.2f}%" dx="-7" dy="4" '
-        f'text-anchor="end">{escape(text)}</text>'
-    )
-
-
-def axis_names(across: str, up: str) -> str:
-    """Return what is along both axes."""
-    return (
-        f'<text class="axis" x="100%" y="100%" dy="36" text-anchor="end">{escape(across)}</text>'
-        f'<text class="axis" x="0%" y="0%" dx="-48" dy="-26">{escape(up)}</text>'
-    )
-
-
-def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    """Return a line between two places in percent from the left and from above."""
-    return f'<line class="{kind}" x1="{x1:.2f}%" y1="{y1:.2f}%" x2="{x2:.2f}%" y2="{y2:.2f}%"/>'
-
-
-def legend_item(mark: str, text: str) -> str:
-    """Return what a mark stands for."""
-    return f'<li><svg width="18" height="18" aria-hidden="true">{mark}</svg>{escape(text)}</li>'

@@ -1,4 +1,4 @@
-"""Numbers, sizes and times as people read them."""
+"""Numbers, sizes and times as text."""
 
 import math
 
@@ -6,14 +6,14 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def number_text(value: float, step: float) -> str:
-    """Return a number on an axis with this step between two of them."""
+    """Return a number for an axis with this step between two marks."""
     if abs(value) >= 1e6 or step < 1e-6:
         return minus(f"{value:.6g}")
     return minus(f"{value + 0.0:,.{_decimals(step)}f}")
 
 
 def share_text(value: float, step: float) -> str:
-    """Return a share on an axis with this step between two of them."""
+    """Return a share in percent, for an axis with this step between two marks."""
     return minus(f"{value + 0.0:.{_decimals(100 * step)}%}")
 
 
@@ -47,13 +47,13 @@ def time_text(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def count_text(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def count_text(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number of things, as "1 row" or "2,000 rows"."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def minus(number: str) -> str:
-    """Return a number with the sign that is as wide as a plus."""
+    """Return a number with a minus sign in place of a hyphen."""
     return number.replace("-", MINUS)
 
 

@@ -1,10 +1,12 @@
 """Any library's model to a Forest, and back."""
 
+from billhook.interop._boosting_parameters import boosting_parameters
 from billhook.interop._dispatch import as_forest, to_estimator
 from billhook.interop._in_bag import in_bag_mask
 
 __all__ = [
     "as_forest",
+    "boosting_parameters",
     "in_bag_mask",
     "to_estimator",
 ]

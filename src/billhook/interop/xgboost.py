@@ -94,8 +94,8 @@ def _link(objective: str, is_classifier: bool) -> str:
 
 def _base(text: str, link: str, objective: str, n_columns: int) -> NDArray[np.float64]:
     """Return the raw scores that trees are added to; the file has what the link makes of them."""
-    given = np.atleast_1d(np.array(json.loads(text), np.float64))
-    base = np.broadcast_to(given, n_columns).astype(np.float64)
+    scores = np.atleast_1d(np.array(json.loads(text), np.float64))
+    base = np.broadcast_to(scores, n_columns).astype(np.float64)
     if link == "logistic" and objective != "binary:logitraw":
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(base) - np.log1p(-base))

@@ -2,21 +2,21 @@
 
 from billhook.kernels._codebook import choose_entries, move_entries
 from billhook.kernels._coordinate_descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
-from billhook.kernels._growth import rank_best_first
-from billhook.kernels._layout import lay_out
-from billhook.kernels._plain import leaf_ids_plainly, sum_values_plainly
+from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
+from billhook.kernels._forest_fallback import leaf_ids_plainly, sum_values_plainly
+from billhook.kernels._forest_layout import lay_out
+from billhook.kernels._forest_walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
+from billhook.kernels._interop import average_upwards, rank_best_first
 from billhook.kernels._pruning import (
     add_tree,
     best_addition,
+    improve_by_swaps,
     largest_area,
     sum_by_leaf_and_class,
     sum_of_products,
     weigh_matches,
 )
 from billhook.kernels._sgd import sgd_epoch, shuffle
-from billhook.kernels._swap import improve_by_swaps
-from billhook.kernels._values import add_leaf_values, average_upwards, reached_leaves
-from billhook.kernels._walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 
 __all__ = [
     "Tables",

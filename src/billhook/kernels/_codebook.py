@@ -220,11 +220,11 @@ def move_entries(
     """
     n_entries, n_classes = entries.shape
     begin, row, often = rows_by_entry(leaf, first, chosen, n_entries)
-    n_leaves, pull = np.zeros(n_entries), np.zeros((n_entries, n_classes))
+    n_leaves, anchor_sum = np.zeros(n_entries), np.zeros((n_entries, n_classes))
     for i in range(chosen.size):
         if used[i]:
             n_leaves[chosen[i]] += 1.0
-            pull[chosen[i]] += anchor[i]
+            anchor_sum[chosen[i]] += anchor[i]
     most = 1
     for i in range(often.size):
         most = max(most, often[i])
@@ -233,7 +233,7 @@ def move_entries(
     factor = n_classes / (n_classes - 1.0) if loss == LOGISTIC else 1.0
     for _ in range(n_passes):
         for e in range(n_entries):
-            slope[:] = pull[e] - n_leaves[e] * entries[e]
+            slope[:] = anchor_sum[e] - n_leaves[e] * entries[e]
             slope *= l2
             bend[:] = 0.0
             for i in range(begin[e], begin[e + 1]):
@@ -259,7 +259,7 @@ def move_entries(
                         move[m, c] = np.exp(min(max(step[m, c], -FAR), FAR)) if loss == LOGISTIC else step[m, c]
                 rises = 0.0
                 for c in range(n_classes):
-                    rises += l2 * (n_leaves[e] * (entries[e, c] + 0.5 * step[1, c]) - pull[e, c]) * step[1, c]
+                    rises += l2 * (n_leaves[e] * (entries[e, c] + 0.5 * step[1, c]) - anchor_sum[e, c]) * step[1, c]
                 for i in range(begin[e], begin[e + 1]):
                     n, m, y = row[i], often[i], label[row[i]]
                     total = 0.0

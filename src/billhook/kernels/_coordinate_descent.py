@@ -20,6 +20,12 @@ FLOOR = 1e-10
 # The most that is multiplied by at once is exp of this: rounded values may jump that far.
 FAR = 600.0
 
+Floats = NDArray[np.float64]
+Ids = NDArray[np.uint16]
+Flags = NDArray[np.bool_]
+Index = np.uint64
+Indices = NDArray[np.uint64]
+
 
 @compiled
 def slope_and_curvature(loss: int, state: float, target: float, width: float) -> tuple[float, float]:
@@ -44,12 +50,12 @@ def slope_and_curvature(loss: int, state: float, target: float, width: float) ->
 
 
 @compiled
-def shrink_block(target: NDArray[np.float64], curvature: NDArray[np.float64], strength: float) -> None:
+def shrink_block(target: Floats, curvature: Floats, strength: float) -> None:
     """Replace the leaf values t by those s that minimise sum curvature (s - t)^2 / 2 + strength |s|, with Newton."""
-    pull = 0.0
+    squared_norm = 0.0
     for i in range(target.size):
-        pull += (curvature[i] * target[i]) ** 2
-    if pull <= strength * strength:
+        squared_norm += (curvature[i] * target[i]) ** 2
+    if squared_norm <= strength * strength:
         target[:] = 0.0
         return
     # s = t c r / (c r + strength) with r = |s|: find the r at which the sum of (t c / (c r + strength))^2 is 1.
@@ -71,18 +77,9 @@ def shrink_block(target: NDArray[np.float64], curvature: NDArray[np.float64], st
 
 @compiled
 def take_steps(
-    table: NDArray[np.float64],
-    anchor: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    used: NDArray[np.bool_],
-    l2: float,
-    group: float,
-    largest: float,
-    damping: float,
-    grid: NDArray[np.float64],
-    step: NDArray[np.float64],
-) -> None:
+    table: Floats, anchor: Floats, slope: Floats, curvature: Floats, used: Flags, l2: float, group: float,
+    largest: float, damping: float, grid: Floats, step: Floats
+) -> None:  # fmt: skip
     """Move the values of one tree's leaves, and write by how much; leaves without rows stay.
 
     `grid` is empty, or for each value a unit and the lowest and highest number of it that it may be rounded to.
@@ -121,21 +118,9 @@ def take_steps(
 
 @compiled
 def step_tree(
-    table: NDArray[np.float64],
-    anchor: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    bend: NDArray[np.float64],
-    used: NDArray[np.bool_],
-    loss: int,
-    n_classes: int,
-    l2: float,
-    group: float,
-    largest: float,
-    damping: float,
-    grid: NDArray[np.float64],
-    step: NDArray[np.float64],
-    move: NDArray[np.float64],
-) -> None:
+    table: Floats, anchor: Floats, slope: Floats, bend: Floats, used: Flags, loss: int, n_classes: int, l2: float,
+    group: float, largest: float, damping: float, grid: Floats, step: Floats, move: Floats
+) -> None:  # fmt: skip
     """Move the leaves of one tree by what a sweep added up over all rows; write what the rows' state is moved by.
 
     Where all classes move at once, their slopes sum to zero, and the curvature along such a direction is larger than
@@ -155,14 +140,14 @@ def step_tree(
 
 @compiled
 def sweep_squares(
-    leaf: NDArray[np.uint16],
-    before: np.uint64,
-    now: np.uint64,
-    move: NDArray[np.float64],
-    state: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    leaf: Ids,
+    before: Index,
+    now: Index,
+    move: Floats,
+    state: Floats,
+    target: Floats,
+    weight: Floats,
+    sums: Floats,
 ) -> None:
     """Move the rows by the steps of one tree's leaves; add up slopes and curvatures by the leaves of another."""
     for row in range(leaf.shape[1]):
@@ -176,14 +161,14 @@ def sweep_squares(
 
 @compiled
 def sweep_odds(
-    leaf: NDArray[np.uint16],
-    before: np.uint64,
-    now: np.uint64,
-    move: NDArray[np.float64],
-    state: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    leaf: Ids,
+    before: Index,
+    now: Index,
+    move: Floats,
+    state: Floats,
+    target: Floats,
+    weight: Floats,
+    sums: Floats,
 ) -> None:
     """Do the same for the logistic loss."""
     for row in range(leaf.shape[1]):
@@ -198,18 +183,9 @@ def sweep_odds(
 
 @compiled
 def sweep_any(
-    leaf: NDArray[np.uint16],
-    before: np.uint64,
-    now: np.uint64,
-    move: NDArray[np.float64],
-    state: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    skip: NDArray[np.bool_],
-    loss: int,
-    width: float,
-    sums: NDArray[np.float64],
-) -> None:
+    leaf: Ids, before: Index, now: Index, move: Floats, state: Floats, target: Floats, weight: Floats,
+    skip: Flags, loss: int, width: float, sums: Floats
+) -> None:  # fmt: skip
     """Do the same for any loss, leaving out rows that a tree has nothing to do with."""
     multiplies = loss in (LOGISTIC, POISSON)
     still = 1.0 if multiplies else 0.0
@@ -229,18 +205,9 @@ def sweep_any(
 
 @compiled
 def sweep_one(
-    leaf: NDArray[np.uint16],
-    before: np.uint64,
-    now: np.uint64,
-    move: NDArray[np.float64],
-    state: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    skip: NDArray[np.bool_],
-    loss: int,
-    width: float,
-    sums: NDArray[np.float64],
-) -> None:
+    leaf: Ids, before: Index, now: Index, move: Floats, state: Floats, target: Floats, weight: Floats,
+    skip: Flags, loss: int, width: float, sums: Floats
+) -> None:  # fmt: skip
     """Move the rows and add up, where rows and leaves have one number: slopes and curvatures, by leaf."""
     if loss == SQUARED and skip.size == 0:
         sweep_squares(leaf, before, now, move, state, target, weight, sums)
@@ -252,24 +219,10 @@ def sweep_one(
 
 @compiled
 def descend_one(
-    leaf: NDArray[np.uint16],
-    first: NDArray[np.uint64],
-    state: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    skip: NDArray[np.bool_],
-    used: NDArray[np.bool_],
-    table: NDArray[np.float64],
-    anchor: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    loss: int,
-    width: float,
-    l2: float,
-    group: float,
-    largest: float,
-    damping: float,
-    grid: NDArray[np.float64],
-) -> None:
+    leaf: Ids, first: Indices, state: Floats, target: Floats, weight: Floats, skip: Flags, used: Flags,
+    table: Floats, anchor: Floats, curvature: Floats, loss: int, width: float, l2: float, group: float,
+    largest: float, damping: float, grid: Floats
+) -> None:  # fmt: skip
     """Make one pass over the trees where rows and leaves have one number; change `table`, `state`, `curvature`.
 
     `skip` (trees, rows), if it is not empty, says which rows a tree has nothing to do with.
@@ -299,20 +252,9 @@ def descend_one(
 
 @compiled
 def sweep_many(
-    leaf: NDArray[np.uint16],
-    before: np.uint64,
-    now: np.uint64,
-    moved: np.uint64,
-    here: np.uint64,
-    move: NDArray[np.float64],
-    state: NDArray[np.float64],
-    target: NDArray[np.uint64],
-    weight: NDArray[np.float64],
-    skip: NDArray[np.bool_],
-    loss: int,
-    slope: NDArray[np.float64],
-    bend: NDArray[np.float64],
-) -> None:
+    leaf: Ids, before: Index, now: Index, moved: Index, here: Index, move: Floats, state: Floats,
+    target: Indices, weight: Floats, skip: Flags, loss: int, slope: Floats, bend: Floats
+) -> None:  # fmt: skip
     """Do the same where rows have a number for each class; `moved` and `here` are the first columns of both trees."""
     n_rows = leaf.shape[1]
     n_classes, n_values = state.shape[1], slope.shape[1]
@@ -390,24 +332,10 @@ def sweep_many(
 
 @compiled
 def descend_many(
-    leaf: NDArray[np.uint16],
-    first: NDArray[np.uint64],
-    column: NDArray[np.uint64],
-    state: NDArray[np.float64],
-    target: NDArray[np.uint64],
-    weight: NDArray[np.float64],
-    skip: NDArray[np.bool_],
-    used: NDArray[np.bool_],
-    table: NDArray[np.float64],
-    anchor: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    loss: int,
-    l2: float,
-    group: float,
-    largest: float,
-    damping: float,
-    grid: NDArray[np.float64],
-) -> None:
+    leaf: Ids, first: Indices, column: Indices, state: Floats, target: Indices, weight: Floats, skip: Flags,
+    used: Flags, table: Floats, anchor: Floats, curvature: Floats, loss: int, l2: float, group: float,
+    largest: float, damping: float, grid: Floats
+) -> None:  # fmt: skip
     """Make one pass over the trees where rows have a number for each class, and leaves one for each or for one."""
     n_trees, n_rows = leaf.shape
     n_classes, n_values = state.shape[1], table.shape[1]

@@ -58,9 +58,9 @@ def row_gradient(
     loss: int,
     width: float,
     rate: float,
-    pull: NDArray[np.float64],
+    gradient: NDArray[np.float64],
 ) -> float:
-    """Write what each of these rows adds to its score, rate times minus the slope of its loss; return the loss."""
+    """Write each row's gradient, rate times minus the slope of its loss by its score; return the loss."""
     whole_loss = 0.0
     n_trees = leaf.shape[1]
     whole = n_trees - n_trees % 4
@@ -80,12 +80,12 @@ def row_gradient(
         score = base + ((a + b) + (c + d))
         of_row, slope = loss_and_slope(loss, score, target[n], width)
         whole_loss += weight[n] * of_row
-        pull[i, 0] = rate * weight[n] * slope
+        gradient[i, 0] = rate * weight[n] * slope
     return whole_loss
 
 
 @compiled
-def pull_many(
+def class_gradients(
     leaf: NDArray[np.uint16],
     first: NDArray[np.uint64],
     column: NDArray[np.uint64],
@@ -98,15 +98,15 @@ def pull_many(
     n_classes: int,
     loss: int,
     rate: float,
-    pull: NDArray[np.float64],
+    gradient: NDArray[np.float64],
 ) -> float:
-    """Write what each of these rows adds to each of its scores; columns from `n_classes` on are padding."""
+    """Write the gradients of these rows by each of their scores; columns from `n_classes` on are padding."""
     whole_loss = 0.0
     n_trees, n_values = leaf.shape[1], table.shape[1]
     for i in range(rows.size):
         n, r = rows[i], np.uint64(i)
         for c in range(base.size):
-            pull[i, c] = base[c]
+            gradient[i, c] = base[c]
         if n_values == base.size:
             # Two trees at once, which halves the reading and writing of the sums.
             for tree in range(0, n_trees - n_trees % 2, 2):
@@ -115,42 +115,42 @@ def pull_many(
                 at1, w1 = first[k1] + leaf[n, k1], tree_weight[k1]
                 for value in range(n_values):
                     v = np.uint64(value)
-                    pull[r, v] += w * table[at, v] + w1 * table[at1, v]
+                    gradient[r, v] += w * table[at, v] + w1 * table[at1, v]
             if n_trees % 2 == 1:
                 k = np.uint64(n_trees - 1)
                 at, w = first[k] + leaf[n, k], tree_weight[k]
                 for value in range(n_values):
                     v = np.uint64(value)
-                    pull[r, v] += w * table[at, v]
+                    gradient[r, v] += w * table[at, v]
         else:
             for tree in range(n_trees):
                 k = np.uint64(tree)
-                pull[r, column[k]] += tree_weight[k] * table[first[k] + leaf[n, k], 0]
+                gradient[r, column[k]] += tree_weight[k] * table[first[k] + leaf[n, k], 0]
         scale, of_row = rate * weight[n], 0.0
         if loss == LOGISTIC:
-            highest = pull[r, 0]
+            highest = gradient[r, 0]
             for c in range(1, n_classes):
-                highest = max(highest, pull[r, c])
-            total, of_row = 0.0, highest - pull[r, target[n]]
+                highest = max(highest, gradient[r, c])
+            total, of_row = 0.0, highest - gradient[r, target[n]]
             for c in range(n_classes):
-                pull[r, c] = np.exp(pull[r, c] - highest)
-                total += pull[r, c]
+                gradient[r, c] = np.exp(gradient[r, c] - highest)
+                total += gradient[r, c]
             of_row += np.log(total)
             for c in range(n_classes):
-                pull[r, c] *= -scale / total
-            pull[r, target[n]] += scale
+                gradient[r, c] *= -scale / total
+            gradient[r, target[n]] += scale
         elif loss == SQUARED:
             for c in range(n_classes):
-                of_row += 0.5 * pull[r, c] * pull[r, c]
-                pull[r, c] *= -scale
-            of_row += 0.5 + pull[r, target[n]] / scale if scale > 0.0 else 0.0
-            pull[r, target[n]] += scale
+                of_row += 0.5 * gradient[r, c] * gradient[r, c]
+                gradient[r, c] *= -scale
+            of_row += 0.5 + gradient[r, target[n]] / scale if scale > 0.0 else 0.0
+            gradient[r, target[n]] += scale
         else:
             for c in range(n_classes):
                 sign = 1.0 if c == target[n] else -1.0
-                gap = max(1.0 - sign * pull[r, c], 0.0)
+                gap = max(1.0 - sign * gradient[r, c], 0.0)
                 of_row += 0.5 * gap * gap
-                pull[r, c] = scale * sign * gap
+                gradient[r, c] = scale * sign * gap
         whole_loss += weight[n] * of_row
     return whole_loss
 
@@ -162,42 +162,42 @@ def scatter_add(
     column: NDArray[np.uint64],
     rows: NDArray[np.uint32],
     tree_weight: NDArray[np.float64],
-    pull: NDArray[np.float64],
+    gradient: NDArray[np.float64],
     table: NDArray[np.float64],
 ) -> None:
-    """Add the pulls of these rows, times the tree's weight, to the values of the leaves they fall into.
+    """Add the gradients of these rows, times the tree's weight, to the values of the leaves they fall into.
 
-    A leaf has a value for each column of the pulls, or one, for the tree's column.
+    A leaf has a value for each column of the gradients, or one, for the tree's column.
     """
     n_values = table.shape[1]
     for i in range(rows.size):
         n, r = rows[i], np.uint64(i)
-        if pull.shape[1] == 1:
-            only = pull[r, 0]
+        if gradient.shape[1] == 1:
+            only = gradient[r, 0]
             for tree in range(leaf.shape[1]):
                 k = np.uint64(tree)
                 table[first[k] + leaf[n, k], 0] += tree_weight[k] * only
         elif n_values == 1:
             for tree in range(leaf.shape[1]):
                 k = np.uint64(tree)
-                table[first[k] + leaf[n, k], 0] += tree_weight[k] * pull[r, column[k]]
+                table[first[k] + leaf[n, k], 0] += tree_weight[k] * gradient[r, column[k]]
         else:
             for tree in range(leaf.shape[1]):
                 k = np.uint64(tree)
                 at, w = first[k] + leaf[n, k], tree_weight[k]
                 for value in range(n_values):
                     v = np.uint64(value)
-                    table[at, v] += w * pull[r, v]
+                    table[at, v] += w * gradient[r, v]
 
 
 @compiled
-def push_last(
+def scatter_last(
     leaf: NDArray[np.uint16],
     first: NDArray[np.uint64],
     column: NDArray[np.uint64],
     rows: NDArray[np.uint32],
     tree_weight: NDArray[np.float64],
-    pull: NDArray[np.float64],
+    gradient: NDArray[np.float64],
     table: NDArray[np.float64],
     step_of: NDArray[np.int64],
     step: int,
@@ -217,27 +217,27 @@ def push_last(
             step_of[at] = step
             for value in range(n_values):
                 v = np.uint64(value)
-                table[at, v] += w * pull[r, column[k] + v]
+                table[at, v] += w * gradient[r, column[k] + v]
 
 
 @compiled
-def push_weights(
+def add_weight_gradient(
     leaf: NDArray[np.uint16],
     first: NDArray[np.uint64],
     column: NDArray[np.uint64],
     rows: NDArray[np.uint32],
-    pull: NDArray[np.float64],
+    gradient: NDArray[np.float64],
     table: NDArray[np.float64],
     by_tree: NDArray[np.float64],
 ) -> None:
-    """Add to each tree the pulls of these rows times the values of the leaves they fall into."""
+    """Add to each tree the gradients of these rows times the values of the leaves they fall into."""
     for i in range(rows.size):
         n = rows[i]
         for tree in range(leaf.shape[1]):
             k = np.uint64(tree)
             at = first[k] + leaf[n, k]
             for value in range(table.shape[1]):
-                by_tree[tree] += pull[i, column[k] + np.uint64(value)] * table[at, np.uint64(value)]
+                by_tree[tree] += gradient[i, column[k] + np.uint64(value)] * table[at, np.uint64(value)]
 
 
 @compiled
@@ -284,12 +284,12 @@ def sgd_epoch(
 ) -> tuple[float, int]:
     """Go once through the rows in this order, a step for each batch; change `table`, `tree_weight`, `moments`.
 
-    `gain` turns what the pulls take for the slope into the slope by a leaf's value. With `moments` (2, leaves,
+    `gain` turns the gradients by the score into those by a leaf's value. With `moments` (2, leaves,
     values), which are empty otherwise, the steps are Adam's. With `step_of` (leaves), which is empty otherwise, only
     the last row of a batch that falls into a leaf counts. Returns the loss, each row's before it is learned from,
     and `n_steps`, how many there were before, plus those taken.
     """
-    pull = np.zeros((batch_size, base.size))
+    gradient = np.zeros((batch_size, base.size))
     uses_adam = moments.size > 0
     slope = np.empty(table.shape if uses_adam else (0, 0))
     by_tree = np.empty(tree_weight.size)
@@ -299,26 +299,26 @@ def sgd_epoch(
         rate = gain / rows.size if mean else gain
         if base.size == 1:
             whole_loss += row_gradient(
-                leaf, first, base[0], rows, target, weight, tree_weight, table, loss, width, rate, pull
+                leaf, first, base[0], rows, target, weight, tree_weight, table, loss, width, rate, gradient
             )
         else:
-            whole_loss += pull_many(
-                leaf, first, column, base, rows, label, weight, tree_weight, table, n_classes, loss, rate, pull
+            whole_loss += class_gradients(
+                leaf, first, column, base, rows, label, weight, tree_weight, table, n_classes, loss, rate, gradient
             )
         if weight_step > 0.0:
             by_tree[:] = 0.0
-            push_weights(leaf, first, column, rows, pull, table, by_tree)
+            add_weight_gradient(leaf, first, column, rows, gradient, table, by_tree)
         n_steps += 1
         if uses_adam:
             slope[:] = 0.0
-            scatter_add(leaf, first, column, rows, tree_weight, pull, slope)
+            scatter_add(leaf, first, column, rows, tree_weight, gradient, slope)
             adam(slope.ravel(), moments[0].ravel(), moments[1].ravel(), n_steps, step_size, table.ravel())
         elif step_of.size > 0:
-            pull *= step_size
-            push_last(leaf, first, column, rows, tree_weight, pull, table, step_of, n_steps)
+            gradient *= step_size
+            scatter_last(leaf, first, column, rows, tree_weight, gradient, table, step_of, n_steps)
         else:
-            pull *= step_size
-            scatter_add(leaf, first, column, rows, tree_weight, pull, table)
+            gradient *= step_size
+            scatter_add(leaf, first, column, rows, tree_weight, gradient, table)
         if weight_step > 0.0:
             # The mean over the batch, whatever the leaves take: a sum of so many rows leaps over the minimum.
             share = weight_step if mean else weight_step / rows.size

@@ -2,21 +2,22 @@
 
 from billhook.packing._binning import BinnedFeatures, bin_features
 from billhook.packing._coding import Coding, coding_of, with_codes
-from billhook.packing._encode import Layout, offset_bias
 from billhook.packing._file import load
+from billhook.packing._layout import ByteLayout, offset_bias
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
 from billhook.packing._packed import Packed, codes_of
-from billhook.packing._quantizers import KEY_SHIFTS, RankQuantizer
+from billhook.packing._quantizers import KEY_SHIFTS, RankQuantizer, UniformQuantizer
 from billhook.packing._report import PackReport, pack_report
 
 __all__ = [
     "KEY_SHIFTS",
     "BinnedFeatures",
+    "ByteLayout",
     "Coding",
-    "Layout",
     "PackReport",
     "Packed",
     "RankQuantizer",
+    "UniformQuantizer",
     "bin_features",
     "codes_of",
     "coding_of",

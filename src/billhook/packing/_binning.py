@@ -1,18 +1,18 @@
-"""Features cut into few codes before trees are grown on them: thresholds then lose nothing when they are packed."""
+"""Features binned to few codes before trees are grown on them: thresholds then lose nothing when they are packed."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Float32Array, Int64Array
 from billhook.packing._coding import Coding, coding_of_thresholds
 from billhook.packing._quantizers import MISSING
 
-Column = NDArray[np.float32]
-# Rows of which quantiles are taken, and cuts that steps are fitted to.
+# Rows of which quantiles are taken.
 MOST_ROWS = 50_000
-# Of all features together, and of one of many.
-MOST_CUTS, CUTS_OF_ONE = 16_000, 63
+# Thresholds that quantizers are fitted to: of all features together, and of one of many.
+MOST_THRESHOLDS, THRESHOLDS_OF_ONE = 16_000, 63
 # A share that shrinks by no more has settled.
 MOST_ROUNDS, NEARLY = 50, 1.0 - 1e-6
 # Whole numbers from a wider range than this are hardly of one kind.
@@ -20,46 +20,49 @@ MOST_ALIKE = 1 << 12
 
 
 class BinnedFeatures(NamedTuple):
-    """Rows as codes, NaN where a value is missing, how values become codes, and the codes after which to cut."""
+    """Rows as codes, NaN where a value is missing; how values become codes; and the bin edges of each feature.
 
-    codes: NDArray[np.float32]
+    An edge is the highest code of its bin.
+    """
+
+    codes: Float32Array
     coding: Coding
-    after: list[NDArray[np.int64]]
+    edges: list[Int64Array]
 
-    def bins(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return for each value of some rows how many cuts lie below it: whole, or floats if values are missing."""
+    def bins(self, rows: Int64Array) -> NDArray[Any]:
+        """Return the bin of each value of these rows: whole numbers, or floats if values are missing."""
         has_missing = bool(np.isnan(self.codes).any())
-        whole = np.uint8 if max((after.size for after in self.after), default=0) < 256 else np.uint16
+        whole = np.uint8 if max((edges.size for edges in self.edges), default=0) < 256 else np.uint16
         bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else whole)
-        for k, after in enumerate(self.after):
+        for k, edges in enumerate(self.edges):
             code = self.codes[rows, k]
-            bins[:, k] = np.searchsorted(after, code, side="left")
+            bins[:, k] = np.searchsorted(edges, code, side="left")
             if has_missing:
                 bins[np.isnan(code), k] = np.nan
         return bins
 
 
-def bin_features(X: NDArray[np.float32], bits: int, n_bins: int, n_splits: int) -> BinnedFeatures:
-    """Return rows as codes of so many bits, and at most `n_bins` - 1 codes of each feature to cut after.
+def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> BinnedFeatures:
+    """Return rows as codes of so many bits, and the edges of at most `n_bins` bins of each feature.
 
     `n_splits` is about how many splits will be packed: whether few long codes or many short ones take more.
     """
-    some = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
-    n_cuts = min(max(MOST_CUTS // X.shape[1], CUTS_OF_ONE), (1 << bits) - 2)
-    thresholds = [quantiles(column, n_cuts) for column in some.T]
+    sample = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
+    n_thresholds = min(max(MOST_THRESHOLDS // X.shape[1], THRESHOLDS_OF_ONE), (1 << bits) - 2)
+    thresholds = [quantiles(column, n_thresholds) for column in sample.T]
     step = _common_step(thresholds, bits)
     if step > 1:
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
-    coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(some.T))
-    codes, after = np.empty(X.shape, np.float32), []
-    for k, grid in enumerate(coding.grids):
-        code = grid.codes(X[:, k] + np.float32(0.0))
+    coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(sample.T))
+    codes, edges = np.empty(X.shape, np.float32), []
+    for k, quantizer in enumerate(coding.quantizers):
+        code = quantizer.codes(X[:, k] + np.float32(0.0))
         codes[:, k] = np.where(code == MISSING, np.nan, code)
-        after.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
-    return BinnedFeatures(codes, coding, after)
+        edges.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
+    return BinnedFeatures(codes, coding, edges)
 
 
-def _common_step(thresholds: list[Column], bits: int) -> int:
+def _common_step(thresholds: list[Float32Array], bits: int) -> int:
     """Return the power of two that leaves so many bits of whole numbers of one kind, such as pixels; else 1.
 
     Steps that begin alike and are as long in all features are written once for all.
@@ -72,7 +75,7 @@ def _common_step(thresholds: list[Column], bits: int) -> int:
     return 1 << max(0, span.bit_length() - bits) if span <= MOST_ALIKE else 1
 
 
-def quantiles(x: Column, n: int) -> Column:
+def quantiles(x: Float32Array, n: int) -> Float32Array:
     """Return at most `n` values of a feature with about as many others between any two of them, without the highest.
 
     A value that is there more often than that is not counted more often: it takes one bin, and the rest share the

@@ -1,7 +1,8 @@
 """Numbers of a few bits each, one after the other in bytes, lowest bit first."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from billhook._types import Bytes, Int64Array
 
 
 def bits_for(n_values: int) -> int:
@@ -9,7 +10,7 @@ def bits_for(n_values: int) -> int:
     return max(n_values - 1, 0).bit_length()
 
 
-def pack_bits(numbers: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+def pack_bits(numbers: Int64Array, width: int) -> Bytes:
     """Return whole numbers from 0 to 2^width - 1 as bytes; the last byte is filled up with zeros."""
     if width == 0 or numbers.size == 0:
         return np.zeros(0, np.uint8)
@@ -19,7 +20,7 @@ def pack_bits(numbers: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
     return np.packbits(bits.astype(np.uint8).ravel(), bitorder="little")
 
 
-def unpack_bits(data: NDArray[np.uint8], width: int, count: int) -> NDArray[np.int64]:
+def unpack_bits(data: Bytes, width: int, count: int) -> Int64Array:
     """Return the numbers that `pack_bits` packed."""
     if width == 0:
         return np.zeros(count, np.int64)

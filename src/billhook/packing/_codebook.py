@@ -1,4 +1,4 @@
-"""Leaves that share a few vectors of whole numbers: a leaf then takes the number of one of them.
+"""A codebook: leaves share a few vectors of whole numbers, and a leaf takes the index of one of them.
 
 Without rows, k-means. With rows, that is the start; then, in turn, each leaf takes the entry that its rows do best
 with, all else being as it is, and each entry takes a Newton step for all leaves that chose it. Neither raises the
@@ -6,25 +6,30 @@ loss. Entries are any numbers at first, and whole ones at last.
 """
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Vector
+from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
 from billhook.kernels import choose_entries, move_entries
-from billhook.packing._k_means import k_means, nearest
-from billhook.packing._leaves import Rounded, Units, find_units, limits
+from billhook.packing._leaf_values import Rounded, Units, find_units, limits
 from billhook.packing._rounding import SHARES, best_of_scales, with_whole_base
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
-Rows = tuple[NDArray[Any], NDArray[Any], Vector, Loss]
+# Leaves of rows, their targets, their weights, and the loss.
+RowsWithLeaves = tuple[NDArray[Any], NDArray[Any], Vector, Loss]
 FREE_ROUNDS, WHOLE_ROUNDS = 6, 3
 QUICK_FREE_ROUNDS, QUICK_WHOLE_ROUNDS = 2, 1
 ENTRY_PASSES = 2
 # With the one a leaf has these are eight: as many numbers as fit a wide register or two.
 TRIED = 7
+SEED = 0
+ONE_AT_A_TIME = Lock()
+# Distances that are held at once.
+BLOCK = 2**22
 QUICK_SHARES = (0.7, 0.4)
 L2 = 1.0
 ANYWHERE = np.zeros((0, 3))
@@ -35,14 +40,14 @@ def round_to_codebook(coded: Forest, bits: int, n_entries: int, *, by_class: boo
     is_leaf = coded.feature < 0
     value, weight = coded.value[is_leaf], coded.row_weight[is_leaf]
     entries = k_means(value, weight if (weight > 0.0).all() else np.ones(weight.size), n_entries)
-    units = units_of(entries, coded, bits, by_class=by_class)
+    units = units_for(entries, coded, bits, by_class=by_class)
     whole = whole_entries(entries, units, bits)
-    return in_units(whole[nearest(value, whole).number], units)
+    return in_units(whole[nearest(value, whole)], units)
 
 
 def round_to_codebook_with_rows(
     coded: Forest,
-    codes: NDArray[np.float32],
+    codes: Float32Array,
     target: NDArray[Any],
     weight: Vector,
     loss: Loss,
@@ -62,32 +67,58 @@ def round_to_codebook_with_rows(
     by_tree = zip(leaf, problem.n_leaves_by_tree, strict=True)
     of_leaf: Vector = np.concatenate([np.bincount(ids, weight, n) for ids, n in by_tree]) + np.float64(L2)
     start = k_means(problem.value, of_leaf, n_entries)
-    free = Sharing.of(coded, rows, start.copy())
+    free = CodebookDescent.of(coded, rows, start.copy())
     for _ in range(QUICK_FREE_ROUNDS if is_quick else FREE_ROUNDS):
         free.choose()
         free.move(ANYWHERE)
 
-    def attempt(units: Units) -> tuple[float, tuple[Sharing, Units]]:
-        whole = Sharing.of(with_whole_base(coded, units), rows, free.entries.copy())
+    def attempt(units: Units) -> tuple[float, tuple[CodebookDescent, Units]]:
+        whole = CodebookDescent.of(with_whole_base(coded, units), rows, free.entries.copy())
         whole.settle(free.chosen.copy())
-        whole.move(grid_of(units, bits))
+        whole.move(step_and_limits(units, bits))
         return whole.objective(), (whole, units)
 
-    units = units_of(free.entries, coded, bits, by_class=by_class)
+    units = units_for(free.entries, coded, bits, by_class=by_class)
     _, (learned, units) = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
     # What k-means alone comes to: nothing worse is returned.
-    plain_units = units_of(start, coded, bits, by_class=by_class)
-    plain = Sharing.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
-    plain.settle(nearest(problem.value, plain.entries).number)
+    plain_units = units_for(start, coded, bits, by_class=by_class)
+    plain = CodebookDescent.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
+    plain.settle(nearest(problem.value, plain.entries))
     if plain.objective() < learned.objective():
         learned, units = plain, plain_units
     for _ in range(QUICK_WHOLE_ROUNDS if is_quick else WHOLE_ROUNDS):
         learned.choose()
-        learned.move(grid_of(units, bits))
+        learned.move(step_and_limits(units, bits))
     return in_units(learned.entries[learned.chosen], units)
 
 
-def units_of(entries: Vector, coded: Forest, bits: int, *, by_class: bool) -> Units:
+def k_means(value: Vector, weight: Vector, n_entries: int) -> Vector:
+    """Return at most so many vectors with one near to each of these: the same for every call."""
+    # Imported here: it takes longer than all else in this folder.
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    # Vectors that differ by rounding only are no different ones.
+    _, first = np.unique(value.astype(np.float32), axis=0, return_index=True)
+    if first.size <= n_entries:
+        return value[first]
+    # With several threads sums differ in their last bits from one machine to another, and small sums take longer. The
+    # limit holds for the process: calls that overlap would not put it back.
+    with ONE_AT_A_TIME, threadpool_limits(1):
+        clusters = KMeans(n_entries, n_init=1, tol=0.0, random_state=SEED).fit(value, sample_weight=weight)
+    return np.asarray(clusters.cluster_centers_)
+
+
+def nearest(value: Vector, entries: Vector) -> Int64Array:
+    """Return the number of the entry nearest to each vector, the first of equals."""
+    number = np.zeros(len(value), np.int64)
+    length = np.square(entries).sum(axis=1)
+    for rows in np.array_split(np.arange(len(value)), -(-len(value) * len(entries) // BLOCK)):
+        number[rows] = (length - 2.0 * value[rows] @ entries.T).argmin(axis=1)
+    return number
+
+
+def units_for(entries: Vector, coded: Forest, bits: int, *, by_class: bool) -> Units:
     """Return units in which the entries fit so many bits."""
     return find_units(np.abs(entries).max(axis=0), bits, coded.n_trees, by_class=by_class)
 
@@ -102,22 +133,22 @@ def in_units(value: Vector, units: Units) -> Rounded:
     return Rounded(np.rint(value / units.of_column).astype(np.int64), units)
 
 
-def grid_of(units: Units, bits: int) -> Vector:
+def step_and_limits(units: Units, bits: int) -> Vector:
     """Return the unit of each column, and the lowest and highest number of it."""
     low, high = limits(bits)
     return np.stack(np.broadcast_arrays(units.of_column, float(low), float(high)), axis=1)
 
 
 @dataclass
-class Sharing:
+class CodebookDescent:
     """A descent in which leaves take entries for values: `chosen`, -1 where a leaf still has a value of its own."""
 
     descent: Descent
     entries: Vector
-    chosen: NDArray[np.int64]
+    chosen: Int64Array
 
     @classmethod
-    def of(cls, forest: Forest, rows: Rows, entries: Vector) -> "Sharing":
+    def of(cls, forest: Forest, rows: RowsWithLeaves, entries: Vector) -> "CodebookDescent":
         """Begin with the values of the forest; `rows` are leaves, targets, weights and the loss."""
         problem = Problem(forest)
         descent = Descent(problem, *rows, 1.0, L2, problem.value.copy())
@@ -125,7 +156,7 @@ class Sharing:
         sharing._as_probabilities()
         return sharing
 
-    def settle(self, chosen: NDArray[np.int64]) -> None:
+    def settle(self, chosen: Int64Array) -> None:
         """Let all leaves take these entries."""
         self.chosen = chosen
         self.descent.start_from(self.entries[chosen])
@@ -136,16 +167,16 @@ class Sharing:
         return self.descent.objective()
 
     def choose(self) -> None:
-        """Let each leaf in its turn take the best of some entries."""
+        """Let each leaf in its turn take the best of the entries nearest to it."""
         d, n_tried = self.descent, min(TRIED, len(self.entries))
         common = (d.leaf, d.problem.first, d.state, d.target, d.weight, d.used, d.anchor, self.chosen, self.entries)
         choose_entries(*common, d.table, d.loss.code, d.l2, d.loss.largest, n_tried)
 
-    def move(self, grid: Vector) -> None:
-        """Let each entry in its turn take a step for all leaves that chose it."""
+    def move(self, allowed: Vector) -> None:
+        """Let each entry in its turn take a step for all leaves that chose it, to `allowed` values only."""
         d = self.descent
         common = (d.leaf, d.problem.first, d.state, d.target, d.weight, d.used, d.anchor, self.chosen, self.entries)
-        move_entries(*common, grid, d.loss.code, d.l2, d.loss.largest, ENTRY_PASSES)
+        move_entries(*common, allowed, d.loss.code, d.l2, d.loss.largest, ENTRY_PASSES)
         d.table = self.entries[self.chosen]
 
     def _as_probabilities(self) -> None:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
-from billhook.packing._encode import Grid
+from billhook.packing._fit_quantizers import exact_quantizers, feature_values, fitted_quantizer
 from billhook.packing._order import splits_by_feature
-from billhook.packing._quantizers import RankQuantizer, Values, exact_steps, fitted_steps, values_of
+from billhook.packing._quantizers import Quantizer, RankQuantizer
 
 NO_VALUES = np.zeros(0)
 # Codes of 16 bits, of which one is that of a missing value.
@@ -22,12 +22,12 @@ STEP_BYTES = 4
 class Coding(NamedTuple):
     """The features in use, how their values become codes, and the values that thresholds have to tell apart."""
 
-    used: NDArray[np.int64]
-    grids: list[Grid]
-    values: list[Values]
+    used: Int64Array
+    quantizers: list[Quantizer]
+    values: list[Vector]
 
 
-def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: NDArray[np.float32] | None) -> Coding:
+def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: Float32Array | None) -> Coding:
     """Return how a forest is coded, with thresholds of so many bits, chosen for these rows if there are any."""
     used, of_feature = splits_by_feature(forest)
     thresholds = [np.unique(forest.threshold[nodes]) for nodes in of_feature]
@@ -36,14 +36,14 @@ def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: NDAr
 
 
 def coding_of_thresholds(
-    used: NDArray[np.int64],
-    thresholds: list[NDArray[np.float32]],
+    used: Int64Array,
+    thresholds: list[Float32Array],
     threshold_bits: int | Literal["exact"],
     n_splits: int,
-    columns: Sequence[NDArray[np.float32] | None],
+    columns: Sequence[Float32Array | None],
 ) -> Coding:
     """Return how these features are coded, of each its thresholds and the values of some rows, if there are any."""
-    exact = exact_steps(thresholds, n_splits)
+    exact = exact_quantizers(thresholds, n_splits)
     if threshold_bits == "exact" and exact is None:
         most = max((threshold.size for threshold in thresholds), default=0)
         if most > MOST_RANKS:
@@ -55,20 +55,20 @@ def coding_of_thresholds(
     ):
         return Coding(used, list(exact), [NO_VALUES] * used.size)
     assert threshold_bits != "exact"
-    values = [values_of(threshold, x) for threshold, x in zip(thresholds, columns, strict=True)]
-    grids: list[Grid] = [
-        fitted_steps(threshold, threshold_bits, seen) for threshold, seen in zip(thresholds, values, strict=True)
+    values = [feature_values(threshold, x) for threshold, x in zip(thresholds, columns, strict=True)]
+    quantizers: list[Quantizer] = [
+        fitted_quantizer(threshold, threshold_bits, seen) for threshold, seen in zip(thresholds, values, strict=True)
     ]
-    return Coding(used, grids, values)
+    return Coding(used, quantizers, values)
 
 
 def with_codes(forest: Forest, coding: Coding) -> Forest:
     """Return the forest on codes: features are numbered among those in use, thresholds are codes."""
     feature, threshold = forest.feature.copy(), forest.threshold.copy()
     _, of_feature = splits_by_feature(forest)
-    for k, (nodes, grid, values) in enumerate(zip(of_feature, coding.grids, coding.values, strict=True)):
+    for k, (nodes, quantizer, values) in enumerate(zip(of_feature, coding.quantizers, coding.values, strict=True)):
         feature[nodes] = k
-        threshold[nodes] = grid.threshold_codes(forest.threshold[nodes], values)
+        threshold[nodes] = quantizer.threshold_codes(forest.threshold[nodes], values)
     n_features = max(coding.used.size, 1)
     return replace(forest, feature=feature, threshold=threshold, n_features=n_features, feature_names=None)
 
@@ -80,5 +80,5 @@ def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
     feature[feature >= 0] = number
     kept = replace(walked, feature=feature, n_features=max(left.size, 1), feature_names=None)
     return kept, Coding(
-        coding.used[left], [coding.grids[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
+        coding.used[left], [coding.quantizers[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from billhook._files import Contents, ModelFileError, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
-from billhook.packing._encode import Layout
+from billhook.packing._layout import ByteLayout
 from billhook.tables import encoding_from_json, encoding_to_json
 
 if TYPE_CHECKING:
@@ -82,16 +82,16 @@ def _packed_from(contents: Contents) -> "Packed":
     return packed
 
 
-def _layout_from(given: Any) -> Layout:
-    names = [field.name for field in fields(Layout)]
-    if not isinstance(given, dict) or set(given) != set(names):
+def _layout_from(stored: Any) -> ByteLayout:
+    names = [field.name for field in fields(ByteLayout)]
+    if not isinstance(stored, dict) or set(stored) != set(names):
         raise ModelFileError(f"a layout must have {', '.join(names)}")
     for name in names:
         if name in ("grid", "missing"):
-            if given[name] not in {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split")}[name]:
-                raise ModelFileError(f"the layout has {name} {given[name]!r}")
-        elif type(given[name]) is not int or not LOWEST.get(name, 0) <= given[name] <= LIMITS.get(name, 2**31):
-            raise ModelFileError(f"the layout has {name} {given[name]!r}")
-    if given["base_bytes"] == 3 or given["scale_bytes"] == 1:
-        raise ModelFileError(f"the layout has {given['base_bytes']} bytes a base, {given['scale_bytes']} a scale")
-    return Layout(**given)
+            if stored[name] not in {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split")}[name]:
+                raise ModelFileError(f"the layout has {name} {stored[name]!r}")
+        elif type(stored[name]) is not int or not LOWEST.get(name, 0) <= stored[name] <= LIMITS.get(name, 2**31):
+            raise ModelFileError(f"the layout has {name} {stored[name]!r}")
+    if stored["base_bytes"] == 3 or stored["scale_bytes"] == 1:
+        raise ModelFileError(f"the layout has {stored['base_bytes']} bytes a base, {stored['scale_bytes']} a scale")
+    return ByteLayout(**stored)

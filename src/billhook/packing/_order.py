@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._types import Int64Array
 from billhook.forest import Forest
 
 
@@ -21,10 +22,10 @@ class LevelOrder(NamedTuple):
         Of each tree.
     """
 
-    inner: NDArray[np.int64]
-    leaf: NDArray[np.int64]
+    inner: Int64Array
+    leaf: Int64Array
     goes_on: NDArray[np.bool_]
-    n_inner: NDArray[np.int64]
+    n_inner: Int64Array
 
 
 def level_order(forest: Forest) -> LevelOrder:
@@ -50,7 +51,7 @@ def level_order(forest: Forest) -> LevelOrder:
     return LevelOrder(splits, np.array(leaf, np.int64), np.stack(sides, axis=1), np.array(n_inner, np.int64))
 
 
-def splits_by_feature(forest: Forest) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+def splits_by_feature(forest: Forest) -> tuple[Int64Array, list[Int64Array]]:
     """Return the features in use, and for each the nodes that split by it."""
     splits = np.flatnonzero(forest.feature >= 0)
     ordered = splits[np.argsort(forest.feature[splits], kind="stable")]

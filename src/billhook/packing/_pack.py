@@ -1,21 +1,24 @@
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from billhook._checks import as_int
-from billhook.forest import Forest, as_rows, as_targets, as_weights
+from billhook._types import Float32Array, Vector
+from billhook.forest import Forest
 from billhook.interop import as_forest
+from billhook.packing._as_sum import as_sum, centred, without_idle_splits
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._coding import Coding, coding_of, with_codes, without_unused
 from billhook.packing._encode import encode, layout_without_tables, with_table_of_pairs
-from billhook.packing._leaves import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
+from billhook.packing._leaf_values import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
+from billhook.packing._pack_options import PackOptions, RoundingRows, checked_options, checked_rows
 from billhook.packing._packed import Packed, codes_of
-from billhook.packing._plain import as_sum, centred, without_idle_splits
 from billhook.packing._rounding import round_with_rows, with_whole_base
-from billhook.packing._scores import round_to_scores
-from billhook.refinement import LOSSES, Loss, kernel_targets
+from billhook.packing._score_rounding import round_to_scores
+from billhook.refinement import kernel_targets
+
+LossName = Literal["cross_entropy", "mse", "squared_hinge", "poisson"]
 
 
 def pack(
@@ -27,38 +30,46 @@ def pack(
     scales: Literal["one", "class"] = "one",
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
-    loss: str | None = None,
+    loss: LossName | None = None,
     sample_weight: ArrayLike | None = None,
     missing_values: bool = True,
 ) -> Packed:
-    """Return a forest in as few bytes as it takes on a device.
+    """Return a forest quantized and bit-packed into few bytes.
 
     Parameters
     ----------
     model : Forest or fitted estimator
     threshold_bits : int or "exact"
-        Bits of a threshold, 2 to 16: thresholds are rounded to that many steps between the lowest and the highest
-        of their feature. With ``"exact"`` every float32 row goes the way it goes in the forest.
+        Bits of a threshold, 2 to 16: the thresholds of a feature are rounded to that many equal steps between its
+        lowest and its highest. With ``"exact"`` every float32 row reaches the leaves that it reaches in the forest.
     leaf_bits : int
-        Bits of a number of a leaf, 2 to 16: one for each class, or one in all for two classes and for regression.
+        Bits of a leaf value, 2 to 16. A leaf has a value for each class, or a single value for two classes and for
+        regression.
     codebook : int, optional
-        Leaves have at most so many different vectors of numbers, 2 to 65,536, and take the number of one of them: for
-        more than two classes. With 64 of them a leaf takes 6 bits, however many classes there are.
+        The largest number of different leaves, 2 to 65,536, for more than two classes: leaves then are indices into
+        a codebook of vectors of values. With ``codebook=64`` a leaf takes 6 bits, however many classes there are.
     scales : {"one", "class"}
-        Whether all numbers of leaves are worth the same, or those of each class have a scale of their own: a byte a
-        class. With one number a row, as for two classes, there is no difference.
+        Whether leaf values of all classes have the same scale, or those of each class a scale of their own, which
+        takes a byte a class. For two classes and for regression there is no difference.
     X, y : rows and their labels or targets, optional
-        With X, the steps that thresholds are rounded to are chosen so that few of these rows go another way; and
-        leaves are rounded one tree after the other, so that later trees make up for what earlier ones lost of the
-        scores of these rows. That is worth points of accuracy at 2 to 5 bits, and needs no labels. With y too, later
-        trees make up for what is lost of the fit to y: better still where it is a few bits or a codebook, but it
-        learns from these rows anew, and from noise in them too.
-    loss : {"cross_entropy", "mse", "squared_hinge"}, optional
-        What is minimised with y; by default what the link suggests, cross-entropy or squares.
+        With X, thresholds are rounded so that few of these rows go another way, and leaves are rounded one tree
+        after the other, so that later trees make up for what earlier ones lost of the scores of these rows. That is
+        worth points of accuracy at 2 to 5 bits, and needs no labels. With y too, later trees make up for what is
+        lost of the fit to y: better still with few bits or a codebook, but it learns from these rows anew, and from
+        noise in them too.
+    loss : {"cross_entropy", "mse", "squared_hinge", "poisson"}, optional
+        What is minimised with y. By default cross-entropy for classes whose scores become probabilities by a link,
+        squares for other classes and for regression, and the Poisson deviance for regression with a log link.
     sample_weight : array, optional
+        How much each row of X counts.
     missing_values : bool
-        Whether rows may have missing values (NaN). If not, a split needs no bit for where they go, and a device
-        need not look for them: NaN counts as an infinity of its sign.
+        Whether rows may have missing values (NaN). If not, a split needs no bit for where they go, and the emitted
+        program does not look for them: NaN then counts as an infinity of its sign.
+
+    Returns
+    -------
+    Packed
+        It predicts as the emitted C does; ``packed.nbytes`` is its size.
 
     Examples
     --------
@@ -77,13 +88,13 @@ def pack(
         raise TypeError("the model is packed already; pack takes a Forest or a fitted estimator")
     forest = as_forest(model)
     plain = as_sum(forest)
-    options = _options(plain, threshold_bits, leaf_bits, codebook, scales, missing_values)
-    learned_from = _rows(forest, X, y, loss, sample_weight, missing_values)
+    options = checked_options(plain, threshold_bits, leaf_bits, codebook, scales, missing_values)
+    learned_from = checked_rows(forest, X, y, loss, sample_weight, missing_values=missing_values)
     if not missing_values:
         plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
     coding = coding_of(plain, options.threshold_bits, learned_from.X)
     if learned_from.X is not None:
-        codes = codes_of(learned_from.X, coding.used, coding.grids, missing_values=missing_values)
+        codes = codes_of(learned_from.X, coding.used, coding.quantizers, missing_values=missing_values)
         learned_from = learned_from._replace(X=codes)
     return _packed(forest, with_codes(plain, coding), coding, options, learned_from)
 
@@ -95,7 +106,7 @@ def pack_on_codes(
     leaf_bits: int,
     codebook: int | None = None,
     scales: Literal["one", "class"] = "one",
-    codes: NDArray[np.float32] | None = None,
+    codes: Float32Array | None = None,
     y: ArrayLike | None = None,
     loss: str | None = None,
     sample_weight: ArrayLike | None = None,
@@ -108,8 +119,8 @@ def pack_on_codes(
     looked for in about a fourth of the time if it `is_quick`.
     """
     plain = as_sum(forest)
-    options = _options(plain, "exact", leaf_bits, codebook, scales, missing_values)._replace(is_quick=is_quick)
-    learned_from = _rows(forest, codes, y, loss, sample_weight, missing_values)
+    options = checked_options(plain, "exact", leaf_bits, codebook, scales, missing_values)._replace(is_quick=is_quick)
+    learned_from = checked_rows(forest, codes, y, loss, sample_weight, missing_values=missing_values)
     coded, coding = without_unused(plain, coding)
     if learned_from.X is not None:
         # One column at least, as the forest has one feature at least.
@@ -136,7 +147,13 @@ def size_on_codes(
     coded, coding = without_unused(plain, coding)
     factor = np.ones(plain.base.size, np.int64) if scales == "class" and plain.base.size > 1 else None
     layout = layout_without_tables(
-        coded, coding.used.size, coding.grids, forest.n_features, leaf_bits, factor, missing_values=missing_values
+        coded,
+        coding.used.size,
+        coding.quantizers,
+        forest.n_features,
+        leaf_bits,
+        factor,
+        missing_values=missing_values,
     )
     layout = with_table_of_pairs(layout, coded)
     n_entries = 0 if codebook is None or codebook >= layout.n_leaves else codebook
@@ -146,7 +163,7 @@ def size_on_codes(
     return layout.sections["end"]
 
 
-def _packed(forest: Forest, coded: Forest, coding: Coding, options: "Options", rows: "Rows") -> Packed:
+def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions, rows: RoundingRows) -> Packed:
     """Return the plain sum of a forest, on the codes of its features in use, as bytes; rows are of these codes."""
     leaf_bits, missing_values = options.leaf_bits, options.missing_values
     coded = centred(coded, by_class=options.by_class)
@@ -157,7 +174,7 @@ def _packed(forest: Forest, coded: Forest, coding: Coding, options: "Options", r
     walked, coding = without_unused(with_whole_values(coded, rounded, base), coding)
     factor = rounded.units.factor if options.by_class and coded.base.size > 1 else None
     layout, data = encode(
-        walked, coding.used, coding.grids, forest.n_features, leaf_bits, factor, missing_values=missing_values
+        walked, coding.used, coding.quantizers, forest.n_features, leaf_bits, factor, missing_values=missing_values
     )
     data.flags.writeable = False
     return Packed(
@@ -177,72 +194,7 @@ def _packed(forest: Forest, coded: Forest, coding: Coding, options: "Options", r
     )
 
 
-class Options(NamedTuple):
-    """How a forest is packed, checked."""
-
-    threshold_bits: int | Literal["exact"]
-    leaf_bits: int
-    codebook: int | None
-    by_class: bool
-    missing_values: bool
-    is_quick: bool = False
-
-
-class Rows(NamedTuple):
-    """Rows to choose thresholds by and, when they have become codes, to round leaves with."""
-
-    X: NDArray[np.float32] | None
-    target: NDArray[Any] | None
-    weight: NDArray[np.float64]
-    loss: Loss
-
-
-def _options(
-    plain: Forest, threshold_bits: Any, leaf_bits: Any, codebook: Any, scales: Any, missing_values: Any
-) -> Options:
-    if threshold_bits != "exact":
-        if isinstance(threshold_bits, str):
-            raise ValueError(f'threshold_bits must be "exact" or a whole number from 2 to 16, not {threshold_bits!r}')
-        threshold_bits = _between(threshold_bits, "threshold_bits")
-    leaf_bits = _between(leaf_bits, "leaf_bits")
-    if plain.n_trees << (leaf_bits - 1) > LARGEST_SUM:
-        raise ValueError(
-            f"the sum of {plain.n_trees:,} trees of {leaf_bits}-bit leaves does not fit 32 bits: use fewer leaf_bits"
-        )
-    if scales not in ("one", "class"):
-        raise ValueError(f'scales must be "one" or "class", not {scales!r}')
-    if codebook is not None:
-        codebook = _between(codebook, "codebook", 65_536)
-        if plain.value.shape[1] == 1:
-            raise ValueError(
-                "a codebook needs leaves of more than one number, and those of this forest have one: use leaf_bits"
-            )
-    if not isinstance(missing_values, bool):
-        raise ValueError(f"missing_values must be True or False, not {missing_values!r}")
-    return Options(threshold_bits, leaf_bits, codebook, scales == "class", missing_values)
-
-
-def _rows(forest: Forest, X: Any, y: Any, loss: str | None, sample_weight: Any, missing_values: bool) -> Rows:
-    if y is not None and X is None:
-        raise ValueError("to round leaves with rows, pack needs X, not y alone")
-    if y is None and loss is not None:
-        raise ValueError("loss says how leaves are rounded with labels: give X and y too")
-    if X is None and sample_weight is not None:
-        raise ValueError("sample_weight says how leaves are rounded with rows: give X too")
-    rows = None if X is None else as_rows(X, forest)
-    if rows is not None and len(rows) == 0:
-        raise ValueError("X has no rows")
-    if rows is not None and not missing_values and np.isnan(rows).any():
-        raise ValueError("X has missing values (NaN), and missing_values=False says that there are none")
-    target = None if y is None else as_targets(y, forest)
-    if rows is not None and target is not None and len(rows) != target.size:
-        raise ValueError(f"X has {len(rows):,} rows and y {target.size:,} labels")
-    n_rows = 0 if rows is None else len(rows)
-    weight = np.ones(n_rows) if sample_weight is None else as_weights(sample_weight, n_rows)
-    return Rows(rows, target, weight, _loss(loss, forest))
-
-
-def _rounded(forest: Forest, coded: Forest, options: Options, rows: Rows) -> Rounded:
+def _rounded(forest: Forest, coded: Forest, options: PackOptions, rows: RoundingRows) -> Rounded:
     """Return the values of the leaves as whole numbers."""
     bits, codebook, by_class = options.leaf_bits, options.codebook, options.by_class
     units = find_units(largest_by_column(coded), bits, coded.n_trees, by_class=by_class)
@@ -254,13 +206,13 @@ def _rounded(forest: Forest, coded: Forest, options: Options, rows: Rows) -> Rou
             return round_values(coded, bits, units)
         return round_to_scores(coded, rows.X, rows.weight, bits, units, is_base_whole=is_classes)
     expected = kernel_targets(rows.target, rows.loss, is_classes=is_classes, n_columns=coded.base.size)
-    given = (coded, rows.X, expected, rows.weight, rows.loss, bits)
+    shared = (coded, rows.X, expected, rows.weight, rows.loss, bits)
     if codebook is None:
-        return round_with_rows(*given, units, is_base_whole=is_classes)
-    return round_to_codebook_with_rows(*given, codebook, by_class=by_class, is_quick=options.is_quick)
+        return round_with_rows(*shared, units, is_base_whole=is_classes)
+    return round_to_codebook_with_rows(*shared, codebook, by_class=by_class, is_quick=options.is_quick)
 
 
-def with_whole_values(forest: Forest, rounded: Rounded, base: NDArray[np.float64]) -> Forest:
+def with_whole_values(forest: Forest, rounded: Rounded, base: Vector) -> Forest:
     """Return the forest with these whole numbers, times the factor of their column, and this base."""
     value, units = rounded
     new = np.zeros_like(forest.value)
@@ -271,23 +223,3 @@ def with_whole_values(forest: Forest, rounded: Rounded, base: NDArray[np.float64
             "use fewer leaf_bits"
         )
     return without_idle_splits(replace(forest, value=new, base=base))
-
-
-def _loss(name: str | None, forest: Forest) -> Loss:
-    known: tuple[str, ...]
-    if forest.classes is None:
-        known = ("poisson",) if forest.link == "exp" else ("mse",)
-    elif forest.link == "identity":
-        known = ("mse", "cross_entropy", "squared_hinge")
-    else:
-        known = ("cross_entropy", "mse", "squared_hinge")
-    if name is not None and name not in known:
-        raise ValueError(f"loss must be one of {', '.join(known)} for this forest, not {name!r}")
-    return LOSSES[name or known[0]]
-
-
-def _between(given: Any, name: str, highest: int = 16) -> int:
-    number = as_int(given, name)
-    if not 2 <= number <= highest:
-        raise ValueError(f"{name} must be between 2 and {highest:,}, not {number:,}")
-    return number

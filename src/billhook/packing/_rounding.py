@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Vector
+from billhook._types import Float32Array, Vector
 from billhook.forest import Forest
-from billhook.packing._leaves import Rounded, Units, exact_scale, limits, round_values
+from billhook.packing._leaf_values import Rounded, Units, exact_scale, limits, round_values
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
 Result = TypeVar("Result")
@@ -22,7 +22,7 @@ SHARES = (0.85, 0.7, 0.55, 0.4, 0.3, 0.22, 0.16)
 
 def round_with_rows(
     coded: Forest,
-    codes: NDArray[np.float32],
+    codes: Float32Array,
     target: NDArray[Any],
     weight: Vector,
     loss: Loss,

@@ -1,29 +1,20 @@
 """Fewer trees: every published method of ensemble pruning."""
 
-from billhook.pruning._choice import Chosen, PruningChoice
-from billhook.pruning._judged import Judged, judge
-from billhook.pruning._methods import (
-    PruningGain,
-    PruningMethod,
-    choose,
-    prune,
-    pruning_choice,
-    pruning_gain,
-    pruning_methods,
-    pruning_order,
-)
+from billhook.pruning._evaluation import EvaluatedTrees, evaluate_trees
+from billhook.pruning._methods import PruningMethod, pruning_methods, select_trees
+from billhook.pruning._prune import PruningGain, prune, pruning_gain, pruning_order
+from billhook.pruning._selection import PruningReport, Selection
 
 __all__ = [
-    "Chosen",
-    "Judged",
-    "PruningChoice",
+    "EvaluatedTrees",
     "PruningGain",
     "PruningMethod",
-    "choose",
-    "judge",
+    "PruningReport",
+    "Selection",
+    "evaluate_trees",
     "prune",
-    "pruning_choice",
     "pruning_gain",
     "pruning_methods",
     "pruning_order",
+    "select_trees",
 ]

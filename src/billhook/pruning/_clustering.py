@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.pruning._judged import Judged, probabilities
+from billhook.pruning._evaluation import EvaluatedTrees, probabilities
 from billhook.pruning._ordering import in_order
 
 Choice = NDArray[np.int64]
 
 
-def cluster_accuracy(judged: Judged, n_trees: int, random_state: Any) -> Choice:
+def cluster_accuracy(evaluated: EvaluatedTrees, n_trees: int, random_state: Any) -> Choice:
     """Take the most accurate tree of each k-means cluster of probabilities (Lazarevic and Obradovic 2001)."""
-    label, _ = _k_means(judged, n_trees, random_state)
-    return _one_of_each(judged, label, judged.error, n_trees)
+    label, _ = _k_means(evaluated, n_trees, random_state)
+    return _one_of_each(evaluated, label, evaluated.error, n_trees)
 
 
-def cluster_centroid(judged: Judged, n_trees: int, random_state: Any) -> Choice:
+def cluster_centroid(evaluated: EvaluatedTrees, n_trees: int, random_state: Any) -> Choice:
     """Take the tree nearest to the centre of each k-means cluster of probabilities (Bakker and Heskes 2003)."""
-    label, distance = _k_means(judged, n_trees, random_state)
-    return _one_of_each(judged, label, distance, n_trees)
+    label, distance = _k_means(evaluated, n_trees, random_state)
+    return _one_of_each(evaluated, label, distance, n_trees)
 
 
-def largest_mean_distance(judged: Judged, n_trees: int) -> Choice:
+def largest_mean_distance(evaluated: EvaluatedTrees, n_trees: int) -> Choice:
     """Take the tree of each cluster that is farthest, on average, from those of the others (Giacinto et al. 2000).
 
     Clusters are agglomerated (Ward) by the distance of the trees' vectors of right (1) and wrong (0) votes, or of
@@ -35,35 +35,39 @@ def largest_mean_distance(judged: Judged, n_trees: int) -> Choice:
     """
     from sklearn.cluster import AgglomerativeClustering
 
-    is_regression = judged.forest.classes is None
-    both = judged.residual_products if is_regression else judged.both_right
+    is_regression = evaluated.forest.classes is None
+    both = evaluated.residual_products if is_regression else evaluated.both_right
     right = np.diagonal(both)
     distance = np.sqrt(np.maximum(right[:, None] + right - 2.0 * both, 0.0))
-    if n_trees == judged.n_trees:
-        return judged.all_trees
+    if n_trees == evaluated.n_trees:
+        return evaluated.all_trees
     label = AgglomerativeClustering(n_trees).fit_predict(_coordinates(both))
     apart = label[:, None] != label
     far = np.divide((distance * apart).sum(axis=1), np.maximum(apart.sum(axis=1), 1))
-    return _one_of_each(judged, label, -far, n_trees)
+    return _one_of_each(evaluated, label, -far, n_trees)
 
 
-def _k_means(judged: Judged, n_trees: int, random_state: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _k_means(
+    evaluated: EvaluatedTrees, n_trees: int, random_state: Any
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     import warnings
 
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    if judged.forest.classes is None:
-        gram = judged.residual_products  # the same distances, and numbers that do not depend on the target's origin
+    if evaluated.forest.classes is None:
+        gram = (
+            evaluated.residual_products
+        )  # the same distances, and numbers that do not depend on the target's origin
     else:
-        gram = judged.gram(lambda rows: probabilities(judged, rows), judged.n_classes)
+        gram = evaluated.gram(lambda rows: probabilities(evaluated, rows), evaluated.n_classes)
     points = _coordinates(gram)
     with warnings.catch_warnings():
         # Fewer different trees than clusters: the choice is filled up.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(n_trees, n_init=10, random_state=random_state).fit(points)
-    distance = np.linalg.norm(points - found.cluster_centers_[found.labels_], axis=1)
-    return found.labels_.astype(np.int64), distance
+        clusters = KMeans(n_trees, n_init=10, random_state=random_state).fit(points)
+    distance = np.linalg.norm(points - clusters.cluster_centers_[clusters.labels_], axis=1)
+    return clusters.labels_.astype(np.int64), distance
 
 
 def _coordinates(gram: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,12 +82,12 @@ def _coordinates(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     return vectors[:, keep] * np.sqrt(values[keep]) if keep.any() else np.zeros((len(gram), 1))
 
 
-def _one_of_each(judged: Judged, label: NDArray[np.int64], badness: NDArray[Any], n_trees: int) -> Choice:
+def _one_of_each(evaluated: EvaluatedTrees, label: NDArray[np.int64], badness: NDArray[Any], n_trees: int) -> Choice:
     """Return the best tree of each cluster; if there are fewer clusters, then the most accurate of the others too."""
     by_badness = in_order(np.asarray(badness, np.float64))
     _, first = np.unique(label[by_badness], return_index=True)
     chosen = by_badness[first].tolist()
-    for tree in in_order(judged.error).tolist():
+    for tree in in_order(evaluated.error).tolist():
         if len(chosen) == n_trees:
             break
         if tree not in chosen:

@@ -7,40 +7,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.kernels import improve_by_swaps
-from billhook.pruning._choice import Chosen
-from billhook.pruning._judged import Judged
+from billhook.pruning._evaluation import EvaluatedTrees
 from billhook.pruning._ranking import kappa_matrix
+from billhook.pruning._selection import Selection
 
 
 def pairwise_error(
-    judged: Judged,
+    evaluated: EvaluatedTrees,
     n_trees: int,
     random_state: Any,
     *,
     solver: str = "swaps",
     restarts: int = 10,
     time_limit: float = 60.0,
-) -> Chosen:
+) -> Selection:
     """Choose trees that seldom are wrong, and seldom together (Zhang, Burer and Street 2006).
 
     For regression, trees whose residuals have the smallest sum of products.
     """
-    how = Search(solver, restarts, time_limit, random_state)
-    if judged.forest.classes is None:
-        pair = judged.residual_products / judged.total_weight
-        return minimise(np.zeros(judged.n_trees), pair, n_trees, how)
-    total = judged.total_weight
-    wrong = (total - judged.n_right).astype(np.float64)
-    both = both_wrong(judged)
+    search = QuadraticSearch(solver, restarts, time_limit, random_state)
+    if evaluated.forest.classes is None:
+        pair = evaluated.residual_products / evaluated.total_weight
+        return minimise(np.zeros(evaluated.n_trees), pair, n_trees, search)
+    total = evaluated.total_weight
+    wrong = (total - evaluated.n_right).astype(np.float64)
+    both = both_wrong(evaluated)
     # Of a tree that is never wrong, no share of its errors is another's.
     share = np.divide(both, wrong[:, None], out=np.zeros_like(both), where=wrong[:, None] > 0)
     pair = (share + share.T) / 2
     np.fill_diagonal(pair, wrong / total)
-    return minimise(np.zeros(judged.n_trees), pair, n_trees, how)
+    return minimise(np.zeros(evaluated.n_trees), pair, n_trees, search)
 
 
 def combined_diversity(
-    judged: Judged,
+    evaluated: EvaluatedTrees,
     n_trees: int,
     random_state: Any,
     *,
@@ -48,28 +48,28 @@ def combined_diversity(
     solver: str = "swaps",
     restarts: int = 10,
     time_limit: float = 60.0,
-) -> Chosen:
+) -> Selection:
     """Choose trees by the mean of five measures of how alike two trees are (Cavalcanti et al. 2016).
 
     Minus the disagreement, Q statistic, correlation, kappa, double fault; with `alpha` below 1, and single errors.
     """
     _check_alpha(alpha)
-    total = float(judged.total_weight)
-    right = judged.n_right / total
+    total = float(evaluated.total_weight)
+    right = evaluated.n_right / total
     # Rows that both get right, only one, only the other, neither.
-    a, d = judged.both_right, both_wrong(judged)
-    b, c = judged.n_right[:, None] - a, judged.n_right - a
+    a, d = evaluated.both_right, both_wrong(evaluated)
+    b, c = evaluated.n_right[:, None] - a, evaluated.n_right - a
     apart = b * c
     q = _ratio(a * d - apart, a * d + apart)
     correlation = _ratio(a * d - apart, np.sqrt((a + b) * (c + d)) * np.sqrt((a + c) * (b + d)))
-    pair = ((d - b - c) / total + q + correlation + kappa_matrix(judged)) / 5
+    pair = ((d - b - c) / total + q + correlation + kappa_matrix(evaluated)) / 5
     np.fill_diagonal(pair, 0.0)
-    how = Search(solver, restarts, time_limit, random_state)
-    return minimise((1 - alpha) * (1.0 - right), alpha * pair, n_trees, how)
+    search = QuadraticSearch(solver, restarts, time_limit, random_state)
+    return minimise((1 - alpha) * (1.0 - right), alpha * pair, n_trees, search)
 
 
 def programming(
-    judged: Judged,
+    evaluated: EvaluatedTrees,
     n_trees: int,
     random_state: Any,
     *,
@@ -79,23 +79,23 @@ def programming(
     solver: str = "swaps",
     restarts: int = 10,
     time_limit: float = 60.0,
-) -> Chosen:
+) -> Selection:
     """Choose by the caller's own scores: `single(P, y)` of a tree and `pair(P, Q, y)` of two; smaller is better."""
     _check_alpha(alpha)
-    n = judged.n_trees
+    n = evaluated.n_trees
     q, p = np.zeros(n), np.zeros((n, n))
     for i in range(n):
-        of_i = judged.leaf_value(i)[judged.leaf[i]]
-        q[i] = single(of_i, judged.y) if single else 0.0
+        of_i = evaluated.leaf_value(i)[evaluated.leaf[i]]
+        q[i] = single(of_i, evaluated.y) if single else 0.0
         for j in range(i, n):
-            p[i, j] = p[j, i] = pair(of_i, judged.leaf_value(j)[judged.leaf[j]], judged.y)
+            p[i, j] = p[j, i] = pair(of_i, evaluated.leaf_value(j)[evaluated.leaf[j]], evaluated.y)
     if not np.isfinite(q).all() or not np.isfinite(p).all():
         raise ValueError("single and pair must return finite numbers")
-    return minimise((1 - alpha) * q, alpha * p, n_trees, Search(solver, restarts, time_limit, random_state))
+    return minimise((1 - alpha) * q, alpha * p, n_trees, QuadraticSearch(solver, restarts, time_limit, random_state))
 
 
-class Search(NamedTuple):
-    """How to look for the best choice."""
+class QuadraticSearch(NamedTuple):
+    """How to search for the trees with the lowest objective."""
 
     solver: str
     restarts: int
@@ -103,46 +103,52 @@ class Search(NamedTuple):
     random_state: Any
 
 
-def minimise(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, how: Search) -> Chosen:
+def minimise(
+    single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, search: QuadraticSearch
+) -> Selection:
     """Return the K trees with the smallest single.w + w'pair w.
 
     Found by the best swaps from a greedy start and from as many random ones as there are restarts; with
     ``solver="scip"``, that is where the exact solver begins, and the gap says how far it came in the time it had.
     """
-    if how.solver not in ("swaps", "scip"):
-        raise ValueError(f"solver must be 'swaps' or 'scip', not {how.solver!r}")
-    if how.restarts < 0:
-        raise ValueError(f"restarts must not be negative, not {how.restarts}")
-    if not how.time_limit > 0:
-        raise ValueError(f"time_limit must be above 0 seconds, not {how.time_limit}")
+    if search.solver not in ("swaps", "scip"):
+        raise ValueError(f"solver must be 'swaps' or 'scip', not {search.solver!r}")
+    if search.restarts < 0:
+        raise ValueError(f"restarts must not be negative, not {search.restarts}")
+    if not search.time_limit > 0:
+        raise ValueError(f"time_limit must be above 0 seconds, not {search.time_limit}")
     # In units of the largest score, so that the choice does not depend on those of the target.
     unit = float(max(np.abs(single).max(), np.abs(pair).max())) or 1.0
     single, pair = single / unit, np.ascontiguousarray(pair / unit)
-    found = _search_by_swaps(single, pair, n_trees, how)
-    if how.solver == "scip":
+    selection = _search_by_swaps(single, pair, n_trees, search)
+    if search.solver == "scip":
         every = n_trees == single.size
-        found = found._replace(gap=0.0) if every else _prove_by_scip(single, pair, found, how.time_limit)
-    return found._replace(objective=(found.objective or 0.0) * unit)
+        selection = (
+            selection._replace(gap=0.0) if every else _prove_by_scip(single, pair, selection, search.time_limit)
+        )
+    return selection._replace(objective=(selection.objective or 0.0) * unit)
 
 
-def _search_by_swaps(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, how: Search) -> Chosen:
+def _search_by_swaps(
+    single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int, search: QuadraticSearch
+) -> Selection:
     from sklearn.utils import check_random_state
 
     n = single.size
-    rng = check_random_state(how.random_state)
+    rng = check_random_state(search.random_state)
     best, lowest = _greedy(single, pair, n_trees), np.inf
-    for attempt in range(how.restarts + 1):
+    for attempt in range(search.restarts + 1):
         chosen = np.zeros(n, np.bool_)
         chosen[best if attempt == 0 else rng.permutation(n)[:n_trees]] = True
         objective = improve_by_swaps(single, pair, chosen)
         if attempt == 0 or objective < lowest - 1e-12 * (1.0 + abs(lowest)):
             best, lowest = np.flatnonzero(chosen), objective
-    return Chosen(best, objective=float(lowest))
+    return Selection(best, objective=float(lowest))
 
 
 def _prove_by_scip(
-    single: NDArray[np.float64], pair: NDArray[np.float64], start: Chosen, time_limit: float
-) -> Chosen:
+    single: NDArray[np.float64], pair: NDArray[np.float64], start: Selection, time_limit: float
+) -> Selection:
     try:
         from pyscipopt import Model, quicksum
     except ImportError:
@@ -168,14 +174,14 @@ def _prove_by_scip(
     gap = float(model.getGap())
     if model.getNSols() and model.getObjVal() < start.objective - 1e-9:
         trees = np.array([i for i in range(n) if model.getVal(take[i]) > 0.5], np.int64)
-        return Chosen(trees, objective=float(model.getObjVal()), gap=gap)
+        return Selection(trees, objective=float(model.getObjVal()), gap=gap)
     return start._replace(gap=gap)
 
 
-def both_wrong(judged: Judged) -> NDArray[np.float64]:
+def both_wrong(evaluated: EvaluatedTrees) -> NDArray[np.float64]:
     """Return the weight of the rows that both of two trees get wrong."""
-    right = judged.n_right
-    return np.asarray(judged.total_weight - right[:, None] - right + judged.both_right)
+    right = evaluated.n_right
+    return np.asarray(evaluated.total_weight - right[:, None] - right + evaluated.both_right)
 
 
 def _greedy(single: NDArray[np.float64], pair: NDArray[np.float64], n_trees: int) -> NDArray[np.int64]:

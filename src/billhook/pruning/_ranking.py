@@ -10,36 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.kernels import sum_by_leaf_and_class, sum_of_products
-from billhook.pruning._judged import Judged
+from billhook.pruning._evaluation import EvaluatedTrees
 
-Scores = NDArray[Any]
+TreeScores = NDArray[Any]
 
 
-def individual_error(judged: Judged) -> Scores:
+def individual_error(evaluated: EvaluatedTrees) -> TreeScores:
     """Return the weight of the rows each tree gets wrong; its squared error for regression."""
-    return judged.error
+    return evaluated.error
 
 
-def individual_contribution(judged: Judged) -> Scores:
+def individual_contribution(evaluated: EvaluatedTrees) -> TreeScores:
     """Return minus the individual contribution of each tree (Lu et al. 2010).
 
     A right vote counts more in the minority than in the majority; a wrong one counts against the tree, the more, the
     more trees are wrong with it.
     """
-    counts = judged.vote_counts
-    every = np.arange(judged.n_rows)
+    counts = evaluated.vote_counts
+    every = np.arange(evaluated.n_rows)
     majority = counts.argmax(axis=1)
     ranked = np.sort(counts, axis=1)
     top = ranked[:, -1]
-    second = ranked[:, -2] if judged.n_classes > 1 else np.zeros_like(top)
+    second = ranked[:, -2] if evaluated.n_classes > 1 else np.zeros_like(top)
     # What a vote for class c on row n is worth.
-    worth = counts[every, judged.y][:, None] - counts - top[:, None]
-    in_majority = majority == judged.y
-    worth[every, judged.y] = np.where(in_majority, second, 2 * top - counts[every, judged.y])
-    return np.array([-(judged.weight * worth[every, vote]).sum() for vote in judged.votes])
+    worth = counts[every, evaluated.y][:, None] - counts - top[:, None]
+    in_majority = majority == evaluated.y
+    worth[every, evaluated.y] = np.where(in_majority, second, 2 * top - counts[every, evaluated.y])
+    return np.array([-(evaluated.weight * worth[every, vote]).sum() for vote in evaluated.votes])
 
 
-def reference_vector(judged: Judged) -> Scores:
+def reference_vector(evaluated: EvaluatedTrees) -> TreeScores:
     """Return minus the cosine, scaled, between each tree's signature and the reference vector.
 
     Orientation ordering (Martínez-Muñoz and Suárez 2006): the signature of a tree is +1 where it is right and -1
@@ -47,8 +47,8 @@ def reference_vector(judged: Judged) -> Scores:
     a = the sum of a signature and g = its product with the sum of all signatures, the cosine is proportional to
     a sum(g) - sum(a) g, which is exact in whole numbers.
     """
-    right, both = judged.n_right, judged.both_right
-    total = judged.total_weight
+    right, both = evaluated.n_right, evaluated.both_right
+    total = evaluated.total_weight
     along_diagonal = 2.0 * right - total
     products = 4.0 * both - 2.0 * right[:, None] - 2.0 * right + total
     along_mean = products.sum(axis=1)
@@ -57,49 +57,49 @@ def reference_vector(judged: Judged) -> Scores:
     return np.asarray(along_diagonal.sum() * along_mean - along_diagonal * along_mean.sum())
 
 
-def error_ambiguity(judged: Judged) -> Scores:
+def error_ambiguity(evaluated: EvaluatedTrees) -> TreeScores:
     """Return each tree's loss minus its ambiguity, its squared distance to the mean (Jiang et al. 2017)."""
-    n_classes = judged.n_classes
-    mean = np.zeros((judged.n_rows, n_classes))
-    for tree in range(judged.n_trees):
-        mean += judged.leaf_value(tree)[judged.leaf[tree]]
-    mean /= judged.n_trees
+    n_classes = evaluated.n_classes
+    mean = np.zeros((evaluated.n_rows, n_classes))
+    for tree in range(evaluated.n_trees):
+        mean += evaluated.leaf_value(tree)[evaluated.leaf[tree]]
+    mean /= evaluated.n_trees
     others = max(n_classes - 1, 1)
-    scores = np.empty(judged.n_trees)
-    for tree in range(judged.n_trees):
-        p, leaf = judged.leaf_value(tree), judged.leaf[tree]
+    scores = np.empty(evaluated.n_trees)
+    for tree in range(evaluated.n_trees):
+        p, leaf = evaluated.leaf_value(tree), evaluated.leaf[tree]
         of_true = np.exp(-p / n_classes) / n_classes**2
         of_other = np.exp(p / (n_classes * others)) / (n_classes * others) ** 2
         loss = of_true + of_other.sum(axis=1, keepdims=True) - of_other
         # (p - mean)^2 = p^2 - 2 p mean + mean^2
         squares = np.broadcast_to((p * p).sum(axis=1, keepdims=True), p.shape)
-        scores[tree] = sum_by_leaf_and_class(leaf, judged.y, judged.weight, loss - squares)
-        scores[tree] += 2.0 * sum_of_products(leaf, p, mean, judged.weight)
-    return scores - float((judged.weight[:, None] * mean * mean).sum())
+        scores[tree] = sum_by_leaf_and_class(leaf, evaluated.y, evaluated.weight, loss - squares)
+        scores[tree] += 2.0 * sum_of_products(leaf, p, mean, evaluated.weight)
+    return scores - float((evaluated.weight[:, None] * mean * mean).sum())
 
 
-def margin_diversity(judged: Judged, *, alpha: float = 0.2) -> Scores:
+def margin_diversity(evaluated: EvaluatedTrees, *, alpha: float = 0.2) -> TreeScores:
     """Return the margin and diversity measure of each tree (Guo et al. 2018): a sum over the rows it gets right."""
     if not 0.0 <= alpha <= 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, not {alpha}")
-    counts = judged.vote_counts
-    every = np.arange(judged.n_rows)
-    of_true = counts[every, judged.y]
+    counts = evaluated.vote_counts
+    every = np.arange(evaluated.n_rows)
+    of_true = counts[every, evaluated.y]
     others = counts.copy()
-    others[every, judged.y] = 0
-    margin = np.maximum(np.abs(of_true - others.max(axis=1)), 1) / judged.n_trees
+    others[every, evaluated.y] = 0
+    margin = np.maximum(np.abs(of_true - others.max(axis=1)), 1) / evaluated.n_trees
     # Where no tree votes for the true class, none is right, and the row counts for none.
-    term = alpha * np.log(margin) + (1.0 - alpha) * np.log(np.maximum(of_true, 1) / judged.n_trees)
-    return np.asarray(judged.right @ (judged.weight * term))
+    term = alpha * np.log(margin) + (1.0 - alpha) * np.log(np.maximum(of_true, 1) / evaluated.n_trees)
+    return np.asarray(evaluated.right @ (evaluated.weight * term))
 
 
-def individual_auc(judged: Judged) -> Scores:
+def individual_auc(evaluated: EvaluatedTrees) -> TreeScores:
     """Return minus the area under the ROC curve of each tree, the mean over classes against the rest."""
-    scores = np.empty(judged.n_trees)
-    for tree in range(judged.n_trees):
-        value = judged.leaf_value(tree)
-        key = judged.leaf[tree].astype(np.int64) * judged.n_classes + judged.y
-        rows = np.bincount(key, weights=judged.weight, minlength=value.size).reshape(value.shape)
+    scores = np.empty(evaluated.n_trees)
+    for tree in range(evaluated.n_trees):
+        value = evaluated.leaf_value(tree)
+        key = evaluated.leaf[tree].astype(np.int64) * evaluated.n_classes + evaluated.y
+        rows = np.bincount(key, weights=evaluated.weight, minlength=value.size).reshape(value.shape)
         scores[tree] = -_mean_auc(value, rows)
     return scores
 
@@ -118,28 +118,28 @@ def _mean_auc(score: NDArray[np.float64], rows: NDArray[Any]) -> float:
     return float(np.mean(areas)) if areas else 0.5
 
 
-def ranking(judged: Judged, *, score: Callable[[NDArray[np.float64], NDArray[Any]], float]) -> Scores:
+def ranking(evaluated: EvaluatedTrees, *, score: Callable[[NDArray[np.float64], NDArray[Any]], float]) -> TreeScores:
     """Return minus what the caller's own function says of each tree, from its (rows, classes) probabilities and y."""
-    n_classes = judged.n_classes
-    scores = np.empty(judged.n_trees)
-    for tree in range(judged.n_trees):
-        scores[tree] = score(judged.leaf_value(tree)[judged.leaf[tree]].reshape(-1, n_classes), judged.y)
+    n_classes = evaluated.n_classes
+    scores = np.empty(evaluated.n_trees)
+    for tree in range(evaluated.n_trees):
+        scores[tree] = score(evaluated.leaf_value(tree)[evaluated.leaf[tree]].reshape(-1, n_classes), evaluated.y)
     return -scores
 
 
-def kappa_matrix(judged: Judged) -> NDArray[np.float64]:
+def kappa_matrix(evaluated: EvaluatedTrees) -> NDArray[np.float64]:
     """Return Cohen's kappa of the votes of every two trees; 1 for two that both always vote for the same class."""
-    total = judged.total_weight
-    agree = np.zeros((judged.n_trees, judged.n_trees))
+    total = evaluated.total_weight
+    agree = np.zeros((evaluated.n_trees, evaluated.n_trees))
     by_chance = np.zeros_like(agree)
-    for c in range(judged.n_classes):
-        votes_c = (judged.votes == c).view(np.uint8)
-        share = (votes_c @ judged.weight).astype(np.float64)
+    for c in range(evaluated.n_classes):
+        votes_c = (evaluated.votes == c).view(np.uint8)
+        share = (votes_c @ evaluated.weight).astype(np.float64)
         by_chance += share[:, None] * share
-        if judged.n_classes == 2 and c == 1:
+        if evaluated.n_classes == 2 and c == 1:
             # Both vote for the second class where neither votes for the first.
             agree += agree + share[:, None] + share - total
         else:
-            agree += judged.count_both(votes_c)
+            agree += evaluated.count_both(votes_c)
     beyond = float(total) ** 2 - by_chance
     return np.asarray(np.divide(total * agree - by_chance, beyond, out=np.ones_like(agree), where=beyond > 0))

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from billhook._types import Vector
-from billhook.pruning._choice import Chosen
-from billhook.pruning._judged import Judged, probabilities
+from billhook.pruning._evaluation import EvaluatedTrees, probabilities
+from billhook.pruning._selection import Selection
 
 
 def proximal(
-    judged: Judged,
+    evaluated: EvaluatedTrees,
     n_trees: int,
     random_state: Any,
     *,
@@ -25,38 +25,40 @@ def proximal(
     batch_size: int = 256,
     simplex: bool = True,
     node_penalty: float = 0.0,
-) -> Chosen:
+) -> Selection:
     """Descend by stochastic proximal steps on the loss of the weighted sum of the trees' probabilities.
 
-    After each step on a batch, the penalty acts: ``"L1"`` draws every weight towards 0 by step size times strength,
+    After each step on a batch, the penalty acts: ``"L1"`` shrinks every weight towards 0 by step size times strength,
     ``"L0"`` sets to 0 those below sqrt(2 step size strength), ``"hard_L0"`` all but the `n_trees` largest. With
-    `simplex` the weights are then projected so that none is negative and they sum to one. `node_penalty` draws trees
-    down by their share of all nodes. At most `n_trees` trees with a weight other than 0 stay: the largest.
+    `simplex` the weights are then projected so that none is negative and they sum to one. `node_penalty` shrinks
+    trees by their share of all nodes. At most `n_trees` trees with a weight other than 0 stay: the largest.
     """
-    _check(judged, loss, penalty, optimizer, strength, step_size, epochs, batch_size, node_penalty)
+    _check(evaluated, loss, penalty, optimizer, strength, step_size, epochs, batch_size, node_penalty)
     from sklearn.utils import check_random_state
 
     rng = check_random_state(random_state)
-    is_regression = judged.forest.classes is None
-    unit = (float(np.std(judged.y)) or 1.0) if is_regression else 1.0
-    n_nodes = np.diff(judged.forest.offset)
+    is_regression = evaluated.forest.classes is None
+    unit = (float(np.std(evaluated.y)) or 1.0) if is_regression else 1.0
+    n_nodes = np.diff(evaluated.forest.offset)
     of_nodes = node_penalty * n_nodes / n_nodes.sum()
-    weight = np.full(judged.n_trees, 1.0 / judged.n_trees)
-    step = _Adam(judged.n_trees, step_size) if optimizer == "adam" else _Descent(step_size)
-    row_weight = judged.weight / np.mean(judged.weight)
+    weight = np.full(evaluated.n_trees, 1.0 / evaluated.n_trees)
+    step = _AdamSteps(evaluated.n_trees, step_size) if optimizer == "adam" else _GradientSteps(step_size)
+    row_weight = evaluated.weight / np.mean(evaluated.weight)
     for epoch in range(epochs):
-        shuffled = rng.permutation(judged.n_rows)
-        for start in range(0, judged.n_rows, batch_size):
+        shuffled = rng.permutation(evaluated.n_rows)
+        for start in range(0, evaluated.n_rows, batch_size):
             rows = shuffled[start : start + batch_size]
-            p = probabilities(judged, rows) / unit
-            target = judged.y[rows, None] / unit if is_regression else np.eye(judged.n_classes)[judged.y[rows]]
+            p = probabilities(evaluated, rows) / unit
+            target = (
+                evaluated.y[rows, None] / unit if is_regression else np.eye(evaluated.n_classes)[evaluated.y[rows]]
+            )
             score = (weight @ p).reshape(len(rows), -1)
             slope = loss_slope(loss, score, target) * row_weight[rows, None] / len(rows)
             weight = weight - step(p @ slope.ravel() + of_nodes)
             weight = shrink(weight, penalty, n_trees, strength * step_size)
             if simplex:
                 weight = project_to_simplex(weight, weight != 0.0 if penalty == "hard_L0" else None)
-        judged.tell(epoch + 1, epochs)
+        evaluated.report_progress(epoch + 1, epochs)
     chosen = np.sort(np.argsort(-np.abs(weight), kind="stable")[:n_trees])
     chosen = chosen[weight[chosen] != 0.0]
     if chosen.size == 0:
@@ -67,7 +69,7 @@ def proximal(
         chosen, kept = chosen[kept > 0.0], kept[kept > 0.0]
     elif chosen.size < np.count_nonzero(weight) and kept.sum() != 0.0:
         kept = kept * (weight.sum() / kept.sum())  # the trees that are cut off were part of the sum
-    return Chosen(chosen, kept)
+    return Selection(chosen, kept)
 
 
 def loss_slope(loss: str, score: Vector, target: Vector) -> Vector:
@@ -105,7 +107,7 @@ def project_to_simplex(weight: Vector, among: NDArray[np.bool_] | None = None) -
     return projected
 
 
-class _Descent:
+class _GradientSteps:
     def __init__(self, step_size: float) -> None:
         self.step_size = step_size
 
@@ -113,7 +115,7 @@ class _Descent:
         return self.step_size * slope
 
 
-class _Adam:
+class _AdamSteps:
     """Kingma and Ba 2015, with their constants."""
 
     def __init__(self, size: int, step_size: float) -> None:
@@ -129,7 +131,7 @@ class _Adam:
 
 
 def _check(
-    judged: Judged,
+    evaluated: EvaluatedTrees,
     loss: str,
     penalty: str,
     optimizer: str,
@@ -139,14 +141,14 @@ def _check(
     batch_size: int,
     node_penalty: float,
 ) -> None:
-    losses = ("mse",) if judged.forest.classes is None else ("mse", "cross_entropy", "squared_hinge")
-    for name, given, known in (
+    losses = ("mse",) if evaluated.forest.classes is None else ("mse", "cross_entropy", "squared_hinge")
+    for name, value, known in (
         ("loss", loss, losses),
         ("penalty", penalty, ("L1", "L0", "hard_L0")),
         ("optimizer", optimizer, ("sgd", "adam")),
     ):
-        if given not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, not {given!r}")
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
     if strength < 0 or node_penalty < 0:
         raise ValueError(f"strength and node_penalty must not be negative, not {strength} and {node_penalty}")
     if step_size <= 0:

@@ -13,8 +13,8 @@ from billhook.kernels import add_leaf_values, descend_many, descend_one, reached
 from billhook.refinement._losses import Loss, as_state, row_losses
 from billhook.refinement._problem import Problem
 
-NOWHERE = np.zeros((0, 0), np.bool_)
-ANYWHERE = np.zeros((0, 3))
+SKIP_NONE = np.zeros((0, 0), np.bool_)
+NO_GRID = np.zeros((0, 3))
 # A pass that raises the objective by more than rounding is taken back and made again with shorter steps.
 ROUNDING = 1e-12
 SHORTEST = 2.0**-20
@@ -22,7 +22,7 @@ BOUNDED_HINGE = 6
 
 
 class Pass(NamedTuple):
-    """Where a solver stands after some passes over the rows."""
+    """What a solver has reached after some passes over the rows."""
 
     objective: float  # the loss, half of it for the squares, and penalties, per row
     value: Vector  # of the leaves, as `Problem.value`
@@ -30,10 +30,10 @@ class Pass(NamedTuple):
 
 
 class BlockDescent(ABC):
-    """A descent wherever its rows are; iterating it yields a `Pass` after each pass over the trees, the start first.
+    """Block coordinate descent; iterating it yields a `Pass` after each pass over the trees, the start first.
 
-    Whoever has the rows says what happens to them: `_restart`, `_descend` and `_total_loss`. The table of the leaves,
-    times the trees' weights, is kept here.
+    The table of leaf values, times the trees' weights, is kept here. A subclass has the rows, here or elsewhere, and
+    says what happens to them: `_restart`, `_descend` and `_total_loss`.
     """
 
     problem: Problem
@@ -54,7 +54,7 @@ class BlockDescent(ABC):
         """Give the rows the scores that the table gives them."""
 
     @abstractmethod
-    def _descend(self, grid: Vector = ANYWHERE) -> None:
+    def _descend(self, grid: Vector = NO_GRID) -> None:
         """Make one pass over the trees: change the table, the rows' scores and the curvature."""
 
     @abstractmethod
@@ -118,13 +118,13 @@ class BlockDescent(ABC):
 
 @dataclass
 class Descent(BlockDescent):
-    """The descent of one problem on given rows.
+    """Block coordinate descent on rows in this process.
 
-    `anchor` is what leaf values are drawn to, with the strength `l2`; `group` is the strength of the penalty on the
-    length of each tree's vector of values. Values here are times the tree's weight.
+    `anchor` is what leaf values are shrunk towards, by the L2 penalty `l2`; `group` is the strength of the penalty on
+    the length of each tree's vector of values. Values here are times the tree's weight.
 
-    `skip` (trees, rows), if it is not empty, says which rows a tree neither learns from nor is asked about; values
-    are then scaled so that the trees left do the work of all.
+    `skip` (trees, rows), if it is not empty, says which rows a tree neither learns from nor predicts; leaf values
+    are then scaled so that the other trees make up for it.
     """
 
     problem: Problem
@@ -136,7 +136,7 @@ class Descent(BlockDescent):
     l2: float
     anchor: Vector
     group: float = 0.0
-    skip: NDArray[np.bool_] = field(default_factory=lambda: NOWHERE)
+    skip: NDArray[np.bool_] = field(default_factory=lambda: SKIP_NONE)
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -157,9 +157,9 @@ class Descent(BlockDescent):
     def _total_loss(self) -> float:
         return float(self.weight @ row_losses(self.loss, self.state, self.target, self.width))
 
-    def _descend(self, grid: Vector = ANYWHERE) -> None:
+    def _descend(self, grid: Vector = NO_GRID) -> None:
         problem, loss = self.problem, self.loss
-        # With a group penalty a leaf of settled rows would be drawn to zero against no resistance.
+        # With a group penalty a leaf of settled rows would shrink to zero against no resistance.
         code = BOUNDED_HINGE if self.group > 0.0 and loss.name == "squared_hinge" else loss.code
         common = (self.weight, self.skip, self.used, self.table, self.anchor, self.curvature, code)
         strength = (self.l2, self.group, loss.largest, self.damping, grid)
@@ -176,7 +176,7 @@ def state_of(
     base: Vector,
     table: Vector,
     loss: Loss,
-    skip: NDArray[np.bool_] = NOWHERE,
+    skip: NDArray[np.bool_] = SKIP_NONE,
 ) -> Vector:
     """Return what the kernels keep of the rows' scores, by their leaves (trees, rows) and the table of these."""
     score = np.tile(base, (leaf.shape[1], 1))

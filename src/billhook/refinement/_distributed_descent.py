@@ -1,4 +1,4 @@
-"""The descent where rows are in parts, each held by someone else: only sums over a part's rows are asked for."""
+"""Block coordinate descent on rows in partitions, here or on other machines: only sums over their rows are needed."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -8,40 +8,39 @@ from numpy.typing import ArrayLike, NDArray
 from billhook._types import Vector
 from billhook.forest import as_targets, as_weights
 from billhook.kernels import step_tree, sweep_many, sweep_one
-from billhook.refinement._coordinate_descent import ANYWHERE, NOWHERE, BlockDescent, state_of
-from billhook.refinement._data import checked_targets
-from billhook.refinement._leaves import find_leaves, renumbered
-from billhook.refinement._losses import WIDTH_SHARES, Loss, row_losses
+from billhook.refinement._coordinate_descent import NO_GRID, SKIP_NONE, BlockDescent, state_of
+from billhook.refinement._data import checked_targets, find_leaves, renumbered
+from billhook.refinement._losses import WIDTH_QUANTILES, Loss, row_losses
 from billhook.refinement._problem import Problem
 
 # How many places of a quantile's 64 bits are found at once.
 PLACES = 8
 
 
-class Layout(NamedTuple):
-    """What a part needs of a forest to turn leaf values into scores."""
+class LeafLayout(NamedTuple):
+    """What a partition needs of a forest to turn leaf values into scores."""
 
     base: Vector
     first: NDArray[np.uint64]
     column: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, problem: Problem) -> "Layout":
+    def of(cls, problem: Problem) -> "LeafLayout":
         """Return that of a problem."""
         return cls(problem.base, problem.first, problem.column)
 
 
-class Task(NamedTuple):
-    """What each part is asked to do: a method of `Part`, and its arguments."""
+class PartitionTask(NamedTuple):
+    """What each partition is to do: a method of `DescentPartition`, and its arguments."""
 
     method: str
     arguments: tuple[Any, ...] = ()
 
 
-class Part:
+class DescentPartition:
     """Some rows of a descent: their leaves, targets and weights, and the state of their scores.
 
-    What it answers are sums over its rows: those of all parts add up to those of all rows.
+    Its tasks return sums over its rows: those of all partitions add up to those of all rows.
     """
 
     def __init__(self, problem: Problem, X: Any, y: ArrayLike, weight: ArrayLike | None, loss: Loss) -> None:
@@ -51,20 +50,20 @@ class Part:
         self.target = problem.targets(code, loss)
         self.weight = _weights(weight, code.size)
         self.leaf = find_leaves(problem, [(X, code.size)], by_row=False, n_jobs=None)
-        self.layout = Layout.of(problem)
+        self.layout = LeafLayout.of(problem)
         self.n_values = problem.value.shape[1]
         self.state = np.zeros((0, problem.base.size))
 
-    def do(self, task: Task) -> tuple[NDArray[Any], ...]:
-        """Carry out a task."""
-        answer: tuple[NDArray[Any], ...] = getattr(self, task.method)(*task.arguments)
-        return answer
+    def do(self, task: PartitionTask) -> tuple[NDArray[Any], ...]:
+        """Carry out a task, and return its sums."""
+        sums: tuple[NDArray[Any], ...] = getattr(self, task.method)(*task.arguments)
+        return sums
 
     def rest(self) -> tuple[()]:
         """Do nothing."""
         return ()
 
-    def restart(self, layout: Layout, table: Vector) -> tuple[()]:
+    def restart(self, layout: LeafLayout, table: Vector) -> tuple[()]:
         """Give the rows the scores that this table of leaves gives them."""
         self.layout = layout
         self.state = state_of(self.leaf, layout.first, layout.column, layout.base, table, self.loss)
@@ -103,69 +102,69 @@ class Part:
         if self.state.shape[1] == 1:
             by_leaf = np.zeros((sizes[now], 2))
             state = self.state[:, 0]
-            sweep_one(leaf, last, next_, move[:, 0], state, target, weight, NOWHERE, code, width, by_leaf)
+            sweep_one(leaf, last, next_, move[:, 0], state, target, weight, SKIP_NONE, code, width, by_leaf)
             sums = np.ascontiguousarray(by_leaf.T)[:, :, None]
         else:
             sums = np.zeros((2, sizes[now], self.n_values))
             moved, here = layout.column[before], layout.column[now]
             state = self.state
-            sweep_many(leaf, last, next_, moved, here, move, state, target, weight, NOWHERE, code, sums[0], sums[1])
+            sweep_many(leaf, last, next_, moved, here, move, state, target, weight, SKIP_NONE, code, sums[0], sums[1])
         loss = self.weight @ row_losses(self.loss, self.state, self.target, width) if with_loss else 0.0
         return sums, np.array([loss])
 
 
-class Holders(Protocol):
-    """Whoever holds the parts, here or elsewhere."""
+class PartitionHolder(Protocol):
+    """All partitions, wherever they are, as one: what `DistributedDescent` gives its tasks to."""
 
-    def begin(self, layout: Layout, table: Vector) -> None:
-        """Give all rows the scores of this table, which the caller goes on to change; parts made anew read it."""
+    def begin(self, layout: LeafLayout, table: Vector) -> None:
+        """Give all rows the scores of this table, which the caller goes on to change; new partitions read it."""
 
-    def total(self, task: Task, anew: Task | None = None) -> tuple[NDArray[Any], ...]:
-        """Return the sums of the answers of all parts; `anew` is for a part that was lost and made again.
+    def total(self, task: PartitionTask, anew: PartitionTask | None = None) -> tuple[NDArray[Any], ...]:
+        """Return the sums of the results of all partitions; `anew` is for one that was lost and made again.
 
-        Such a part has the scores of the table as it is now.
+        Such a partition has the scores of the table as it is now.
         """
 
 
 class DistributedDescent(BlockDescent):
-    """The descent of one problem on rows in parts: one question to all parts a tree, and the same as in one place.
+    """Block coordinate descent on rows in partitions, with one task for each tree; the result is that of `Descent`.
 
     Parameters
     ----------
     problem : Problem
-    holders : Holders
+    holder : PartitionHolder
     loss : Loss
     l2 : float
     anchor : array
-        What leaf values, times the tree's weight, are drawn to.
+        What leaf values, times the tree's weight, are shrunk towards.
     """
 
-    def __init__(self, problem: Problem, holders: Holders, loss: Loss, l2: float, anchor: Vector) -> None:
-        self.problem, self.holders, self.loss, self.l2, self.anchor = problem, holders, loss, l2, anchor
+    def __init__(self, problem: Problem, holder: PartitionHolder, loss: Loss, l2: float, anchor: Vector) -> None:
+        self.problem, self.holder, self.loss, self.l2, self.anchor = problem, holder, loss, l2, anchor
         self.width, self.group, self.scale, self.damping = 1.0, 0.0, 1.0, 1.0
         self.table = problem.value * problem.weight_of_leaf
         self.curvature = np.zeros_like(self.table)
-        holders.begin(Layout.of(problem), self.table)
-        of_leaves, total = holders.total(Task("weigh"))
+        holder.begin(LeafLayout.of(problem), self.table)
+        of_leaves, total = holder.total(PartitionTask("weigh"))
         self.total_weight = float(total[0])
         if self.total_weight == 0.0:
-            raise ValueError("the parts have no row with a weight above 0 to learn from")
+            raise ValueError("the partitions have no row with a weight above 0 to learn from")
         self.used = (problem.weight_of_leaf[:, 0] != 0.0) & (of_leaves > 0.0)
         self.width = self._width()
         self._sweep(0, 0, None, with_loss=True)
 
     def _restart(self) -> None:
-        self.holders.begin(Layout.of(self.problem), self.table)
+        self.holder.begin(LeafLayout.of(self.problem), self.table)
         self._sweep(0, 0, None, with_loss=True)
 
     def _total_loss(self) -> float:
         return self._loss
 
-    def _descend(self, grid: Vector = ANYWHERE) -> None:
+    def _descend(self, grid: Vector = NO_GRID) -> None:
         n_trees = self.problem.forest.n_trees
         for tree in range(n_trees):
             is_last = tree == n_trees - 1
-            # The last question asks for the first tree's sums as well, with which the next pass begins.
+            # The last task returns the first tree's sums as well, with which the next pass begins.
             self._sweep(tree, 0 if is_last else tree + 1, self._step(tree, grid), with_loss=is_last)
 
     def _step(self, tree: int, grid: Vector) -> Vector:
@@ -196,8 +195,8 @@ class DistributedDescent(BlockDescent):
 
     def _sweep(self, before: int, now: int, move: Vector | None, *, with_loss: bool) -> None:
         """Move the rows by the steps of one tree, and have the sums of another ready."""
-        task, anew = (Task("sweep", (before, now, by, self.width, with_loss)) for by in (move, None))
-        self._sums, loss = self.holders.total(task, anew)
+        task, anew = (PartitionTask("sweep", (before, now, by, self.width, with_loss)) for by in (move, None))
+        self._sums, loss = self.holder.total(task, anew)
         self._loss = float(loss[0])
 
     def _width(self) -> float:
@@ -205,20 +204,20 @@ class DistributedDescent(BlockDescent):
 
         Floats that are not negative have the order of their bits, which are found a few places at a time.
         """
-        share = WIDTH_SHARES.get(self.loss.name)
+        share = WIDTH_QUANTILES.get(self.loss.name)
         if share is None:
             return 1.0
         below = -1  # the bits of a float that is not enough
         for place in range(64 - PLACES, -1, -PLACES):
             limits = below + (np.arange(1, 2**PLACES, dtype=np.int64) << place)
             limits = limits[(limits >= 0) & (limits <= np.float64(np.inf).view(np.int64))]
-            (weight,) = self.holders.total(Task("weigh_errors", (limits.view(np.float64),)))
+            (weight,) = self.holder.total(PartitionTask("weigh_errors", (limits.view(np.float64),)))
             n_less = int(np.count_nonzero(weight < share * self.total_weight))
             below = int(limits[n_less - 1]) if n_less else below
         return float(np.int64(below + 1).view(np.float64)) or 1.0
 
 
-def _weights(given: ArrayLike | None, n_rows: int) -> Vector:
-    if given is None:
+def _weights(weight: ArrayLike | None, n_rows: int) -> Vector:
+    if weight is None:
         return np.ones(n_rows)
-    return as_weights(given, n_rows) if np.any(given) else np.zeros(n_rows)
+    return as_weights(weight, n_rows) if np.any(weight) else np.zeros(n_rows)

@@ -18,7 +18,7 @@ class Loss:
     name : str
     code : int
     l2 : float
-        Default strength of the pull of a leaf's value to 0, in rows.
+        Default L2 penalty on a leaf value, in rows.
     largest : float
         The most that a Newton step may change a leaf: the log losses are nearly flat far away from the minimum.
     is_square, is_log : bool
@@ -35,7 +35,7 @@ class Loss:
     @property
     def has_width(self) -> bool:
         """Whether it has another form beyond some distance, which is learned from the rows."""
-        return self.name in WIDTH_SHARES
+        return self.name in WIDTH_QUANTILES
 
 
 LOSSES = {
@@ -49,19 +49,19 @@ LOSSES = {
         Loss("poisson", 5, 1.0, 2.0, is_log=True),
     )
 }
-FOR_CLASSES = ("cross_entropy", "mse", "squared_hinge")
-FOR_NUMBERS = ("mse", "huber", "absolute")
+FOR_CLASSIFICATION = ("cross_entropy", "mse", "squared_hinge")
+FOR_REGRESSION = ("mse", "huber", "absolute")
 # A forest that predicts exp(score) was grown for this, or for a loss with the same minimum in every leaf.
-FOR_LOGARITHMS = ("poisson",)
+FOR_LOG_LINK = ("poisson",)
 # The quantile of the absolute errors at which Huber's loss turns straight, and that absolute ones are measured by.
-WIDTH_SHARES = {"huber": 0.9, "absolute": 0.5}
+WIDTH_QUANTILES = {"huber": 0.9, "absolute": 0.5}
 
 
 def losses_for(forest: Forest) -> tuple[str, ...]:
     """Return the names of the losses that such a forest can be refined for; the first is the default."""
     if forest.classes is not None:
-        return FOR_CLASSES
-    return FOR_LOGARITHMS if forest.link == "exp" else FOR_NUMBERS
+        return FOR_CLASSIFICATION
+    return FOR_LOG_LINK if forest.link == "exp" else FOR_REGRESSION
 
 
 def as_state(loss: Loss, score: Vector) -> Vector:
@@ -75,7 +75,7 @@ def as_state(loss: Loss, score: Vector) -> Vector:
 
 def width_of(loss: Loss, score: Vector, target: Vector, weight: Vector) -> float:
     """Return where Huber's loss turns straight, the 0.9 quantile of the errors; for absolute ones, their median."""
-    share = WIDTH_SHARES.get(loss.name)
+    share = WIDTH_QUANTILES.get(loss.name)
     if share is None:
         return 1.0
     error = np.abs(target - score)

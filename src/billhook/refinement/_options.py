@@ -1,5 +1,6 @@
-"""What a caller may set, and whether it makes sense."""
+"""The options of a refinement, and which of them make sense together."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,15 +12,15 @@ from billhook.forest import Forest
 from billhook.refinement._losses import LOSSES, Loss, losses_for
 
 EPOCHS = {"bcd": 20, "sgd": 50}
-# What suits depends on the noise in the labels: 1 for eeg and chess, 100 for adult. Judged by rows that the splits
-# were chosen by, the weaker ones always win, and lose up to two points on others.
-L2_TRIED = (0.3, 1.0, 5.0, 20.0, 100.0)
-L2_SAFE = (20.0, 100.0)
+# What suits depends on the noise in the labels: 1 for eeg and chess, 100 for adult. Validated on rows that the splits
+# were chosen by, the weak ones always win, and lose up to two points on new rows.
+L2_VALUES = (0.3, 1.0, 5.0, 20.0, 100.0)
+STRONG_L2_VALUES = (20.0, 100.0)
 
 
 @dataclass(frozen=True)
 class RefinementOptions:
-    """How to refine; the fields are the options of `refine`, which explains them."""
+    """The options of a refinement: parameters of `refine`, which explains them."""
 
     loss: Any = None
     solver: str = "bcd"
@@ -39,6 +40,14 @@ class RefinementOptions:
     def n_passes(self) -> int:
         """How many passes to make at most."""
         return EPOCHS[self.solver] if self.epochs is None else as_int(self.epochs, "epochs")
+
+    @classmethod
+    def check_names(cls, names: Iterable[str], others: Iterable[str] = ()) -> None:
+        """Raise TypeError where a name is neither an option nor one of the other parameters of `refine`."""
+        known = (*cls.__dataclass_fields__, *others)
+        for name in names:
+            if name not in known:
+                raise TypeError(f"refine does not take the option {name!r}; its options: {', '.join(known)}")
 
     def check(self) -> None:
         """Raise ValueError or TypeError where the options cannot be meant so."""
@@ -68,7 +77,7 @@ class RefinementOptions:
         if self.penalty == "group_l1" and self.solver != "bcd":
             raise ValueError("penalty='group_l1' is for solver='bcd'; for solver='sgd' there is 'l1'")
         if self.penalty == "group_l1" and self.shrink_to == "original":
-            raise ValueError("penalty='group_l1' draws whole trees to zero: shrink_to must be 'zero' too")
+            raise ValueError("penalty='group_l1' shrinks whole trees to zero: shrink_to must be 'zero' too")
         if self.penalty == "l1" and (self.solver != "sgd" or not self.refine_weights):
             raise ValueError("penalty='l1' is on the tree weights: it needs solver='sgd' and refine_weights=True")
         if self.solver == "sgd" and (self.l2 is not None or self.shrink_to is not None):
@@ -81,13 +90,13 @@ class RefinementOptions:
             raise ValueError("batch_gradient='last' is for optimizer='sgd': Adam needs the slope of all rows")
 
     def _check_number(self, name: str, least: float) -> None:
-        given = getattr(self, name)
-        if given is None and name == "l2":
+        value = getattr(self, name)
+        if value is None and name == "l2":
             return
-        if type(given) is bool or not isinstance(given, Real):
-            raise TypeError(f"{name} must be a number, not {given!r}")
-        if not np.isfinite(float(given)) or float(given) < least:
-            raise ValueError(f"{name} must be a finite number not below {least:g}, not {given}")
+        if type(value) is bool or not isinstance(value, Real):
+            raise TypeError(f"{name} must be a number, not {value!r}")
+        if not np.isfinite(float(value)) or float(value) < least:
+            raise ValueError(f"{name} must be a finite number not below {least:g}, not {value}")
 
     def keeps_pairs(self, losses: tuple[Loss, ...]) -> bool:
         """Return whether both values of two classes are learned, not their difference.
@@ -98,18 +107,18 @@ class RefinementOptions:
         hinges = any(loss.name == "squared_hinge" for loss in losses)
         return self.solver == "sgd" and (self.refine_weights or hinges)
 
-    def strengths(self, loss: Loss, has_validation: bool, is_training_data: bool) -> tuple[float, ...]:
+    def l2_values(self, loss: Loss, has_validation: bool, is_training_data: bool) -> tuple[float, ...]:
         """Return the values of `l2` to try."""
         if self.l2 is not None or self.solver == "sgd":
             return (float(self.l2 or 0.0),)
         if not has_validation:
             return (loss.l2,)
-        return L2_SAFE if is_training_data else L2_TRIED
+        return STRONG_L2_VALUES if is_training_data else L2_VALUES
 
     def anchors_at_original(self, forest: Forest) -> bool:
-        """Return whether leaf values are drawn to where they were; else to zero.
+        """Return whether leaf values are shrunk towards what they were; else towards zero.
 
-        By default those of numbers, whose zero means nothing.
+        By default those of regression, whose zero means nothing.
         """
         if self.shrink_to is None:
             return forest.classes is None and self.penalty != "group_l1"

@@ -1,4 +1,4 @@
-"""A forest as the solvers see it: a table of leaf values, and where its rows and columns come from."""
+"""A forest as the solvers see it: a table of leaf values, and the trees and classes they belong to."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -116,7 +116,7 @@ class Problem:
 
 
 def kernel_targets(y: NDArray[Any], loss: Loss, *, is_classes: bool, n_columns: int) -> NDArray[Any]:
-    """Return numbers, class numbers or, for two classes with one column, 0/1 or -1/1."""
+    """Return targets of regression, class numbers or, for two classes with one column, 0/1 or -1/1."""
     if not is_classes:
         return y.astype(np.float64)
     if n_columns > 1:

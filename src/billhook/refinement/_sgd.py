@@ -16,7 +16,7 @@ from billhook.refinement._problem import Problem
 
 @dataclass
 class GradientDescent:
-    """Gradient descent on leaf values and, with `weight_step` above 0, tree weights; yields a `Pass` an epoch.
+    """Gradient descent on leaf values and, with `weight_step` above 0, tree weights; yields a `Pass` for each epoch.
 
     `rows` are the numbers of the rows to learn from, of `leaf` (rows, trees). The objective of an epoch is the loss
     of its rows, each before it was learned from.
@@ -59,7 +59,7 @@ class GradientDescent:
         learns_weights = self.weight_step > 0.0
         moments = np.zeros((2, *table.shape) if self.uses_adam else (0, 0, 0))
         step_of = np.zeros(table.shape[0] if self.batch_gradient == "last" else 0, np.int64)
-        one, many = (self.target, np.zeros(0, np.uint64)) if n_classes == 1 else (np.zeros(0), self.target)
+        target, label = (self.target, np.zeros(0, np.uint64)) if n_classes == 1 else (np.zeros(0), self.target)
         gain = 2.0 if self.loss.is_square or problem.is_pair else 1.0
         # Adam moves every number by the same: of a pair, the difference by twice as much.
         step_size = self.step_size * (2.0 if self.uses_adam and problem.is_pair else 1.0)
@@ -77,8 +77,8 @@ class GradientDescent:
                 problem.column,
                 base,
                 order,
-                one,
-                many,
+                target,
+                label,
                 self.weight,
                 tree_weight,
                 table,

@@ -7,13 +7,13 @@ import numpy as np
 
 from billhook._checks import resolve_name
 from billhook.datasets import DataSet, load, load_table, names
-from billhook.study._study import Source
+from billhook.study._study import DataSource
 from billhook.tables import EncodedColumn, Encoding
 
 BUILT_IN = ("breast_cancer", "digits", "iris", "wine")
 
 
-def load_source(source: Source, *, download: bool = True) -> DataSet:
+def load_source(source: DataSource, *, download: bool = True) -> DataSet:
     """Return a data set of a study: a table, one of scikit-learn's, or one of the paper's."""
     if source.path is not None:
         assert source.label is not None
@@ -32,7 +32,7 @@ def load_source(source: Source, *, download: bool = True) -> DataSet:
 
 
 @lru_cache(maxsize=1)
-def load_again(source: Source, contents: str) -> DataSet:
+def load_again(source: DataSource, contents: str) -> DataSet:
     """Return a data set with these contents, that of the last call without reading it again."""
     data = load_source(source, download=False)
     if contents_of(data) != contents:
@@ -54,7 +54,7 @@ def _built_in(name: str) -> DataSet:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
-    names = tuple(str(one) for one in bunch.feature_names)
+    names = tuple(str(feature) for feature in bunch.feature_names)
     X = np.asarray(bunch.data, np.float32)
-    encoding = Encoding(tuple(EncodedColumn(one) for one in names))
+    encoding = Encoding(tuple(EncodedColumn(feature) for feature in names))
     return DataSet(name, X, bunch.target, np.unique(bunch.target), names, None, None, encoding)

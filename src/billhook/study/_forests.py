@@ -1,8 +1,9 @@
 """The trees of a base ensemble, those that a method picks, and what they predict together."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,30 +11,31 @@ from numpy.typing import NDArray
 from billhook.forest import Forest
 from billhook.kernels import add_tree
 from billhook.packing import Packed
-from billhook.pruning import Chosen, choose, judge, pruning_methods
-from billhook.study._rows import Labels, Rows
+from billhook.pruning import Selection, evaluate_trees, pruning_methods, select_trees
+from billhook.study._published_size import published_size
+from billhook.study._rows import ClassNumbers, FoldRows
+from billhook.study._shared import Shared
 
 NESTED = {method.name for method in pruning_methods() if method.nested} | {"first"}
-COUNTED_BY_NODE: tuple[Literal["paper", "as_published"], ...] = ("paper", "as_published")
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class EvaluatedModel:
     """Predicted class numbers, the size, and the model on demand."""
 
-    predicted_train: Labels
-    predicted_test: Labels
+    predicted_train: ClassNumbers
+    predicted_test: ClassNumbers
     n_nodes: int
     node_bytes: dict[str, int]
     model: Callable[[], Forest | Packed]
 
 
-class Trees:
+class BaseEnsemble:
     """A base ensemble, and the leaves that rows fall into."""
 
-    def __init__(self, forest: Forest, rows: Rows) -> None:
+    def __init__(self, forest: Forest, rows: FoldRows) -> None:
         self.forest = forest
-        self.judged = judge(forest, rows.judged.X, rows.judged.y, None)
+        self.judged = evaluate_trees(forest, rows.judged.X, rows.judged.y, None)
         is_same = rows.judged is rows.train
         self.leaf_train = self.judged.leaf if is_same else np.ascontiguousarray(forest.apply(rows.train.X).T)
         self.leaf_test = np.ascontiguousarray(forest.apply(rows.test.X).T)
@@ -41,30 +43,31 @@ class Trees:
         self.node_bytes = node_bytes(forest)
 
 
-class Picked:
+class TreePicker:
     """The trees that a pruning method picks, for one number of trees after the other.
 
     Of a nested method, all are picked at once, and each number of trees adds to the predictions of fewer.
     """
 
-    def __init__(self, trees: Trees, name: str, options: dict[str, Any], most: int, seed: int) -> None:
+    def __init__(
+        self,
+        trees: BaseEnsemble,
+        name: str,
+        options: dict[str, Any],
+        most: int,
+        seed: int,
+        while_ordering: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self.trees, self.name, self.options, self.seed = trees, name, options, seed
         self.most = min(most, trees.forest.n_trees)
-        self._order: NDArray[np.int64] | Exception | None = None
+        self._order = Shared(self._whole_order, while_ordering)
         self._added: list[int] | None = None
 
-    def chosen(self, n_trees: int) -> Chosen:
+    def chosen(self, n_trees: int) -> Selection:
         """Return the choice of so many trees."""
         if self.name not in NESTED:
-            return choose(self.trees.judged, self.name, n_trees, self.seed, self.options)
-        if self._order is None:
-            try:
-                self._order = self._whole_order()
-            except Exception as error:  # not to be tried again for every number of trees
-                self._order = error
-        if isinstance(self._order, Exception):
-            raise self._order
-        return Chosen(self._order[:n_trees])
+            return select_trees(self.trees.judged, self.name, n_trees, self.seed, self.options)
+        return Selection(self._order.get()[:n_trees])
 
     def forest(self, n_trees: int) -> Forest:
         """Return the ensemble of so many trees."""
@@ -74,7 +77,7 @@ class Picked:
             return small
         return small.with_weights(chosen.weight * whole.tree_weight[chosen.trees] * whole.n_trees)
 
-    def made(self, n_trees: int) -> Made:
+    def made(self, n_trees: int) -> EvaluatedModel:
         """Return what so many trees predict together."""
         trees, chosen = self.trees, self.chosen(n_trees)
         picked = chosen.trees.tolist()
@@ -89,7 +92,7 @@ class Picked:
             add_tree(trees.leaf_test[picked[place]], value, self._test)
         self._added = picked
         classes = np.asarray(trees.forest.classes, np.int64)
-        return Made(
+        return EvaluatedModel(
             classes[self._train.argmax(axis=1)],
             classes[self._test.argmax(axis=1)],
             int(trees.n_nodes[picked].sum()),
@@ -100,7 +103,7 @@ class Picked:
     def _whole_order(self) -> NDArray[np.int64]:
         if self.name == "first":
             return np.arange(self.most)
-        return choose(self.trees.judged, self.name, self.most, self.seed, self.options).trees
+        return select_trees(self.trees.judged, self.name, self.most, self.seed, self.options).trees
 
     def _begin(self) -> None:
         """Begin with no tree."""
@@ -111,4 +114,5 @@ class Picked:
 
 def node_bytes(forest: Forest) -> dict[str, int]:
     """Return the bytes of a node, by the accountings that count nodes."""
-    return {name: forest.size(name) // forest.n_nodes for name in COUNTED_BY_NODE}
+    sizes = {"paper": forest.size("paper"), "as_published": published_size(forest)}
+    return {name: size // forest.n_nodes for name, size in sizes.items()}

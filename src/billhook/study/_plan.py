@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from billhook.study._backends import Job
+from billhook.analysis import SKIPPED
 from billhook.study._data import contents_of, load_source
+from billhook.study._job import Job
 from billhook.study._rows import seed_of
-from billhook.study._store import Run, Store, skipped
+from billhook.study._store import RunRecord, Store, skipped
 from billhook.study._study import Study, Unit, configurations_of, units_of
 
 
@@ -44,36 +45,36 @@ class Plan(NamedTuple):
 
     jobs: list[Job]
     keys: set[tuple[Any, ...]]
-    anew: list[tuple[Any, ...]]
-    skipped: list[Run]
+    repeated: list[tuple[Any, ...]]
+    skipped: list[RunRecord]
 
 
 def plan_of(
-    study: Study, store: Store, survey: DatasetSummary, time_limit: float | None, retried: tuple[str, ...]
+    study: Study, store: Store, datasets: DatasetSummary, time_limit: float | None, retried: tuple[str, ...]
 ) -> Plan:
     """Return what is left to do of a study, runs of some statuses included."""
-    there = store.known()
+    recorded = store.keys()
     # What was skipped for want of its data is made when they are there.
-    found = set(store.told("missing", [])) & set(survey.n_folds)
-    anew = {key for key in there - store.known(without=("skipped",)) if key[0] in found}
-    known = store.known(without=retried) - anew
-    retried_too = there - known - anew
+    now_found = set(store.get_meta("missing", [])) & set(datasets.n_folds)
+    repeated = {key for key in recorded - store.keys(without=(SKIPPED,)) if key[0] in now_found}
+    known = store.keys(without=retried) - repeated
+    retried_too = recorded - known - repeated
     # These all: of a given split there was one fold, where five had been skipped.
-    plan = Plan([], set(), list(anew), [])
-    for unit in units_of(study, survey.n_folds | dict.fromkeys(survey.missing, study.folds)):
-        configurations = {one.key: one for one in configurations_of(study, unit)}
+    plan = Plan([], set(), list(repeated), [])
+    for unit in units_of(study, datasets.n_folds | dict.fromkeys(datasets.missing, study.folds)):
+        configurations = {configuration.key: configuration for configuration in configurations_of(study, unit)}
         plan.keys.update(configurations)
-        if unit.data in survey.missing:
-            left = [one for key, one in configurations.items() if key not in there]
+        if unit.data in datasets.missing:
+            left = [configuration for key, configuration in configurations.items() if key not in recorded]
             seed = seed_of(study.seed, unit.data, unit.fold, unit.base)
-            plan.skipped.extend(skipped(one, survey.missing[unit.data], seed) for one in left)
+            plan.skipped.extend(skipped(configuration, datasets.missing[unit.data], seed) for configuration in left)
             continue
         done = frozenset(key for key in configurations if key in known)
         if len(done) < len(configurations):
-            source = next(one for one in study.data if one.name == unit.data)
-            n_bytes = _bytes_of(study, unit, survey.shapes[unit.data])
-            plan.jobs.append(Job(study, unit, source, survey.contents[unit.data], done, time_limit, n_bytes))
-            plan.anew.extend(key for key in configurations if key in retried_too)
+            source = next(source for source in study.data if source.name == unit.data)
+            n_bytes = _bytes_of(study, unit, datasets.shapes[unit.data])
+            plan.jobs.append(Job(study, unit, source, datasets.contents[unit.data], done, time_limit, n_bytes))
+            plan.repeated.extend(key for key in configurations if key in retried_too)
     plan.jobs.sort(key=lambda job: (-job.n_bytes, job.unit))
     return plan
 
@@ -101,4 +102,4 @@ def by_memory(jobs: list[Job], n_jobs: int, limit: int | None) -> Iterator[tuple
                 f"{job.n_bytes:,}: raise it, or leave that data set out"
             )
         groups.setdefault(n_at_once, []).append(job)
-    yield from ((some, n) for n, some in groups.items())
+    yield from ((group, n_at_once) for n_at_once, group in groups.items())

@@ -38,7 +38,7 @@ class ProgressMonitor:
     ) -> None:
         self._ended.set()
         self._thread.join()
-        self.store.tell("seconds", self.seconds + self.store.told("seconds", 0.0))
+        self.store.set_meta("seconds", self.seconds + self.store.get_meta("seconds", 0.0))
         if error is None:
             self._tell()
 

@@ -1,6 +1,5 @@
 """Running a study: workers do its units, runs are written as they finish, and what is there is not made again."""
 
-import fcntl
 import json
 import os
 import platform
@@ -13,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from joblib import effective_n_jobs
 
-from billhook.study._backends import DaskBackend, LocalBackend, Workers
+from billhook.analysis import FAILED, TIMED_OUT
+from billhook.study._dask_backend import DaskBackend
+from billhook.study._local_backend import LocalBackend
 from billhook.study._plan import DatasetSummary, by_memory, plan_of
 from billhook.study._progress import ProgressMonitor
 from billhook.study._store import FILE, ResultsError, Store
@@ -22,11 +23,13 @@ from billhook.study._study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    from billhook.study._job import Backend
+
 LOCK = ".running"
 PRUNED_BY = {"training": "the training rows", "dedicated": "a third of the training rows, kept for it"}
 # Results depend on these.
 VERSIONED = ("billhook", "numpy", "scikit-learn", "scipy", "xgboost", "xgboost-cpu")
-RETRIED = ("failed", "timed_out")
+RETRIED = (FAILED, TIMED_OUT)
 MOST_SECONDS = 10_000_000.0
 Progress = Callable[[int, int, str], None]
 
@@ -76,23 +79,23 @@ def run(
     n_jobs = effective_n_jobs(n_jobs)
     if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
         raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
-    survey = DatasetSummary(study, skip_missing)
-    with _alone(folder), closing(_open(folder, study, survey, any_version)) as store:
-        plan = plan_of(study, store, survey, time_limit, RETRIED if retry else ())
+    datasets = DatasetSummary(study, skip_missing)
+    with _alone(folder), closing(_open(folder, study, datasets, any_version)) as store:
+        plan = plan_of(study, store, datasets, time_limit, RETRIED if retry else ())
         shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
-        workers: Workers = LocalBackend(store) if scheduler is None else DaskBackend(scheduler, store)
-        with closing(workers):
-            store.tell("runs", len(plan.keys))
-            store.tell("data", store.told("data", {}) | survey.contents)
-            store.tell("missing", list(survey.missing))
-            store.forget(plan.anew)
+        backend: Backend = LocalBackend(store) if scheduler is None else DaskBackend(scheduler, store)
+        with closing(backend):
+            store.set_meta("runs", len(plan.keys))
+            store.set_meta("data", store.get_meta("data", {}) | datasets.contents)
+            store.set_meta("missing", list(datasets.missing))
+            store.delete(plan.repeated)
             store.add(plan.skipped)
-            with ProgressMonitor(store, len(plan.keys), progress) as watch:
-                for some, n_at_once in shares:
-                    with closing(workers.map(some, n_at_once)) as done:
+            with ProgressMonitor(store, len(plan.keys), progress) as monitor:
+                for jobs, n_at_once in shares:
+                    with closing(backend.map(jobs, n_at_once)) as done:
                         for unit, seconds in done:
-                            watch.done(unit, seconds)
-        if lost := len(plan.keys - store.known()):
+                            monitor.done(unit, seconds)
+        if lost := len(plan.keys - store.keys()):
             raise ResultsError(f"{lost:,} runs were made, but are not in {store.path}: was it moved? Run it again")
         return store.frame()
 
@@ -115,41 +118,41 @@ def about(folder: str | PathLike[str]) -> dict[str, Any]:
         runs, work = store.frame(), store.frame("work")
         of_steps = work.assign(method=work["step"])
         seconds = pd.concat([runs, of_steps]).groupby(["data", "method"])["seconds"].sum()
-        study = json.loads(store.told("study", "{}"))
-        machine = store.told("machine", {})
+        study = json.loads(store.get_meta("study", "{}"))
+        machine = store.get_meta("machine", {})
         return {
             "study": study["name"],
-            "runs": store.told("runs", 0),
+            "runs": store.get_meta("runs", 0),
             "base ensembles": f"{', '.join(study['bases'])} of {study['n_base_trees']} trees",
             "most leaves of a tree": ", ".join(map(str, study["max_leaves"])),
             "trees left": ", ".join(map(str, study["n_trees"])),
             "folds": study["folds"],
             "pruned and refined by": PRUNED_BY[study["pruning_data"]],
             "seed": study["seed"],
-            "versions": ", ".join(f"{name} {number}" for name, number in store.told("versions", {}).items()),
+            "versions": ", ".join(f"{name} {number}" for name, number in store.get_meta("versions", {}).items()),
             "machine": f"{machine.get('system')} {machine.get('machine')}, {machine.get('cores')} cores",
-            "time from start to end": f"{store.told('seconds', 0.0) / 60:.1f} min",
+            "time from start to end": f"{store.get_meta('seconds', 0.0) / 60:.1f} min",
             "counts": store.statuses(),
-            "seconds": {name: some.droplevel(0).to_dict() for name, some in seconds.groupby(level=0)},
+            "seconds": {name: steps.droplevel(0).to_dict() for name, steps in seconds.groupby(level=0)},
         }
 
 
 def caps(folder: str | PathLike[str]) -> tuple[float, ...]:
     """Return the memory caps of the study in a folder, in kilobytes, as `write_report` takes them."""
     with closing(Store(Path(folder), is_read=True)) as store:
-        return tuple(json.loads(store.told("study", "{}"))["caps"])
+        return tuple(json.loads(store.get_meta("study", "{}"))["caps"])
 
 
 def versions() -> dict[str, str]:
     """Return the versions of what results depend on."""
-    found = {}
+    installed = {}
     for name in VERSIONED:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
-def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool) -> Store:
+def _open(folder: Path, study: Study, datasets: DatasetSummary, any_version: bool) -> Store:
     """Return the store of a study, a new one if there is none, or none with runs."""
     if not (folder / FILE).exists():
         others = [path.name for path in folder.iterdir() if path.name != LOCK and FILE not in path.name]
@@ -162,24 +165,24 @@ def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool)
             store.close()
             (folder / FILE).unlink()
             return _new(folder, study)
-        if different := study.differences(store.told("study", "{}")):
+        if different := study.differences(store.get_meta("study", "{}")):
             raise ResultsError(
                 f"{folder} holds the results of another study ({'; '.join(different[:3])}): give another folder"
             )
-        before = store.told("data", {})
-        for name, contents in survey.contents.items():
+        before = store.get_meta("data", {})
+        for name, contents in datasets.contents.items():
             if before.get(name, contents) != contents:
                 raise ResultsError(
                     f"{name} is not what it was when the results in {folder} were made: put the old data back, or "
                     "give another folder"
                 )
-        then, now = store.told("versions", {}), versions()
+        then, now = store.get_meta("versions", {}), versions()
         others = [name for name in now if then.get(name) != now[name]]
         if others and not any_version:
-            told = ", ".join(f"{name} {then.get(name)} there, {now[name]} here" for name in others)
+            words = ", ".join(f"{name} {then.get(name)} there, {now[name]} here" for name in others)
             raise ResultsError(
-                f"{folder} holds results of other versions ({told}), and numbers may differ: give another folder, or "
-                "allow any version (any_version, --any-version)"
+                f"{folder} holds results of other versions ({words}), and numbers may differ: give another folder, "
+                "or allow any version (any_version, --any-version)"
             )
     except BaseException:
         store.close()
@@ -189,24 +192,24 @@ def _open(folder: Path, study: Study, survey: DatasetSummary, any_version: bool)
 
 def _new(folder: Path, study: Study) -> Store:
     store = Store.create(folder, study, versions())
-    store.tell("machine", {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()})
+    store.set_meta("machine", {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()})
     return store
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Keep others from running a study in the same folder."""
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError:
+        raise ImportError("to run a study, pip install 'billhook[study]'") from None
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / LOCK).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ResultsError(
-                    f"another process is running a study in {folder}: wait for it, or stop it"
-                ) from None
+        with FileLock(folder / LOCK, blocking=False):
             yield
+    except Timeout:
+        raise ResultsError(f"another process is running a study in {folder}: wait for it, or stop it") from None
     except BaseException:
         if is_new and {path.name for path in folder.glob("*")} <= {LOCK}:
             (folder / LOCK).unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from billhook.analysis import RUN_KEY, SKIPPED, STATUSES
 from billhook.study._study import Configuration, Study
 
 if TYPE_CHECKING:
@@ -18,17 +19,16 @@ FILE = "results.sqlite"
 REST = ("-journal", "-wal", "-shm")
 FORMAT = 1
 WAIT_SECONDS = 120.0
-KEY = ("data", "fold", "base", "method", "options", "n_leaves", "n_trees")
 TABLES = f"""
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE runs (
     data TEXT NOT NULL, fold INTEGER NOT NULL, base TEXT NOT NULL, method TEXT NOT NULL, options TEXT NOT NULL,
     n_leaves INTEGER NOT NULL, n_trees INTEGER NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'timed_out', 'skipped')), reason TEXT,
+    status TEXT NOT NULL CHECK (status IN {tuple(STATUSES)}), reason TEXT,
     accuracy_train REAL, accuracy REAL, balanced_accuracy REAL, f1 REAL,
     n_nodes INTEGER, size_paper INTEGER, size_published INTEGER, size_packed INTEGER,
     seconds REAL NOT NULL, seed INTEGER NOT NULL,
-    PRIMARY KEY ({", ".join(KEY)})
+    PRIMARY KEY ({", ".join(RUN_KEY)})
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE work (
     data TEXT NOT NULL, fold INTEGER NOT NULL, base TEXT NOT NULL, step TEXT NOT NULL, seconds REAL NOT NULL
@@ -41,7 +41,7 @@ class ResultsError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Run:
+class RunRecord:
     """What came of a configuration."""
 
     data: str
@@ -64,9 +64,14 @@ class Run:
     size_published: int | None = None
     size_packed: int | None = None
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it apart from all others."""
+        return tuple(getattr(self, name) for name in RUN_KEY)
+
 
 @dataclass(frozen=True)
-class Work:
+class StepRecord:
     """How long a step took that serves many runs."""
 
     data: str
@@ -87,14 +92,14 @@ class Store:
         with self._errors():
             where = f"{self.path.resolve().as_uri()}?mode={'ro' if is_read else 'rw'}"
             self._connection = sqlite3.connect(where, timeout=WAIT_SECONDS, check_same_thread=False, uri=True)
-            found = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+            kept = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
             health = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if health != "ok":
                 raise sqlite3.DatabaseError(f"malformed: {health}")
-        if found is None or found[0] != str(FORMAT):
+        if kept is None or kept[0] != str(FORMAT):
             self.close()
             raise ResultsError(
-                f"{self.path} is of format {found and found[0]}, and this version of Billhook reads format {FORMAT}: "
+                f"{self.path} is of format {kept and kept[0]}, and this version of Billhook reads format {FORMAT}: "
                 "read it with the version that wrote it"
             )
 
@@ -104,8 +109,8 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f".{FILE}.draft"
         # What a run that was killed has left of a file that is gone must not get into this one.
-        for name in (draft, *(folder / f"{one}{rest}" for one in (FILE, draft.name) for rest in REST)):
-            name.unlink(missing_ok=True)
+        for leftover in (draft, *(folder / f"{name}{rest}" for name in (FILE, draft.name) for rest in REST)):
+            leftover.unlink(missing_ok=True)
         with _said(draft):
             connection = sqlite3.connect(draft)
             try:
@@ -126,22 +131,22 @@ class Store:
                 raise
         return cls(folder)
 
-    def tell(self, name: str, value: Any) -> None:
-        """Keep something else about the study."""
+    def set_meta(self, name: str, value: Any) -> None:
+        """Keep a value about the study under a name."""
         with self._errors(), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
 
-    def told(self, name: str, default: Any) -> Any:
-        """Return what was told about the study, or the default."""
+    def get_meta(self, name: str, default: Any) -> Any:
+        """Return the value that is kept under a name, or the default."""
         with self._errors():
-            found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return default if found is None else json.loads(found[0])
+            kept = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return default if kept is None else json.loads(kept[0])
 
-    def known(self, without: tuple[str, ...] = ()) -> set[tuple[Any, ...]]:
+    def keys(self, without: tuple[str, ...] = ()) -> set[tuple[Any, ...]]:
         """Return the keys of all runs that there are, but for those of some statuses."""
         marks = ", ".join("?" * len(without))
         with self._errors():
-            keys = f"SELECT {', '.join(KEY)} FROM runs WHERE status NOT IN ({marks})"
+            keys = f"SELECT {', '.join(RUN_KEY)} FROM runs WHERE status NOT IN ({marks})"
             return set(self._connection.execute(keys, without))
 
     def count(self) -> int:
@@ -154,11 +159,11 @@ class Store:
         with self._errors():
             return dict(self._connection.execute("SELECT status, COUNT(*) FROM runs GROUP BY status"))
 
-    def add(self, rows: list[Run] | list[Work]) -> None:
+    def add(self, rows: list[RunRecord] | list[StepRecord]) -> None:
         """Write runs, or steps; a run that is there already stays as it is."""
         if not rows:
             return
-        table = "runs" if isinstance(rows[0], Run) else "work"
+        table = "runs" if isinstance(rows[0], RunRecord) else "work"
         values = [asdict(row) for row in rows]
         names = list(values[0])
         question_marks = ", ".join(f":{name}" for name in names)
@@ -167,9 +172,9 @@ class Store:
                 f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({question_marks})", values
             )
 
-    def forget(self, keys: Iterable[tuple[Any, ...]]) -> None:
-        """Remove runs, so that they are made again."""
-        same = " AND ".join(f"{name} = ?" for name in KEY)
+    def delete(self, keys: Iterable[tuple[Any, ...]]) -> None:
+        """Delete runs, so that they are made again."""
+        same = " AND ".join(f"{name} = ?" for name in RUN_KEY)
         with self._errors(), self._connection:
             self._connection.executemany(f"DELETE FROM runs WHERE {same}", list(keys))
 
@@ -178,12 +183,12 @@ class Store:
         import pandas as pd
 
         with self._errors():
-            order = ", ".join(KEY) if table == "runs" else "data, fold, base, step"
-            found = pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", self._connection)
+            order = ", ".join(RUN_KEY) if table == "runs" else "data, fold, base, step"
+            rows = pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", self._connection)
         if table == "runs":
             for name in ("n_leaves", "n_trees"):
-                found[name] = found[name].astype("Int64").mask(found[name] < 0)
-        return found
+                rows[name] = rows[name].astype("Int64").mask(rows[name] < 0)
+        return rows
 
     def close(self) -> None:
         """Close the file."""
@@ -214,6 +219,6 @@ def _said(path: Path) -> Iterator[None]:
         raise ResultsError(f"{path} cannot be read or written: {text}") from error
 
 
-def skipped(configuration: Configuration, reason: str, seed: int, status: str = "skipped") -> Run:
+def skipped(configuration: Configuration, reason: str, seed: int, status: str = SKIPPED) -> RunRecord:
     """Return the row of a run that was not made, or failed."""
-    return Run(*configuration.key, status, 0.0, seed, reason)
+    return RunRecord(*configuration.key, status, 0.0, seed, reason)

@@ -15,7 +15,7 @@ PruningData = Literal["training", "dedicated"]
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """A data set: by name, one of the paper's or of scikit-learn's; or a table, and the column to predict."""
 
     name: str
@@ -58,26 +58,26 @@ class Method:
 
     def __post_init__(self) -> None:
         for step in ("options", "refine", "merge"):
-            given = getattr(self, step)
-            if given is not None:
-                pairs = given.items() if isinstance(given, Mapping) else given
+            options = getattr(self, step)
+            if options is not None:
+                pairs = options.items() if isinstance(options, Mapping) else options
                 frozen = sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in pairs)
                 object.__setattr__(self, step, tuple(frozen))
         for numbers in ("n_trees", "max_leaves"):
             if isinstance(getattr(self, numbers), list):
                 object.__setattr__(self, numbers, tuple(getattr(self, numbers)))
 
-    def given(self, step: str) -> Frozen:
+    def options_of(self, step: str) -> Frozen:
         """Return the options of a step, ``""``, ``"refine"`` or ``"merge"``, as they were given."""
-        found: Frozen = getattr(self, step or "options") or ()
-        return found
+        options: Frozen = getattr(self, step or "options") or ()
+        return options
 
     def choices(self) -> list[Options]:
         """Return every choice of options that are lists, the first with the lists' first values."""
         named = [
             (f"{step}.{name}" if step else name, value)
             for step in ("", "refine", "merge")
-            for name, value in self.given(step)
+            for name, value in self.options_of(step)
         ]
         lists = {key: value for key, value in named if isinstance(value, tuple)}
         return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
@@ -85,7 +85,7 @@ class Method:
     def settings(self, step: str, choice: Options) -> Options:
         """Return the options of a step, ``""``, ``"refine"`` or ``"merge"``, with a choice made of the lists."""
         prefix = f"{step}." if step else ""
-        return {name: choice.get(prefix + name, value) for name, value in self.given(step)}
+        return {name: choice.get(prefix + name, value) for name, value in self.options_of(step)}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Study:
     Attributes
     ----------
     name : str
-    data : tuple of Source
+    data : tuple of DataSource
     methods : tuple of Method
     folds, seed : int
         Of cross-validation; all that is drawn comes from the seed.
@@ -117,7 +117,7 @@ class Study:
     """
 
     name: str
-    data: tuple[Source, ...]
+    data: tuple[DataSource, ...]
     methods: tuple[Method, ...]
     folds: int = 5
     seed: int = 12345
@@ -143,22 +143,22 @@ class Study:
     def differences(self, other: str) -> list[str]:
         """Return what differs from the study of a text, in words, but for what results do not depend on."""
         mine, theirs = json.loads(self.as_json()), json.loads(other)
-        for one in (mine, theirs):
+        for fields in (mine, theirs):
             # Whether the data are the same, their contents tell.
-            one["data"] = [{"name": source["name"]} for source in one.get("data", [])]
-        found = []
+            fields["data"] = [{"name": source["name"]} for source in fields.get("data", [])]
+        differences = []
         for name in sorted((set(mine) | set(theirs)) - {"name", "caps"}):
             new, old = mine.get(name), theirs.get(name)
             if new == old:
                 continue
             key = {"data": "name", "methods": "label"}.get(name)
             if key is not None and isinstance(new, list) and isinstance(old, list):
-                new, old = ([one[key] for one in some] for some in (new, old))
+                new, old = ([entry[key] for entry in entries] for entries in (new, old))
                 if new == old:
-                    found.append(f"{name}: the same names with other settings")
+                    differences.append(f"{name}: the same names with other settings")
                     continue
-            found.append(f"{name}: {_short(old)} there, {_short(new)} here")
-        return found
+            differences.append(f"{name}: {_short(old)} there, {_short(new)} here")
+        return differences
 
 
 @dataclass(frozen=True, order=True)
@@ -205,7 +205,7 @@ def configurations_of(study: Study, unit: Unit) -> Iterator[Configuration]:
                 yield Configuration(unit, method, as_text(choice), None, None)
         return
     for n_leaves in sorted({leaves for method in methods for leaves in method.max_leaves or study.max_leaves}):
-        for method in (one for one in methods if n_leaves in (one.max_leaves or study.max_leaves)):
+        for method in (method for method in methods if n_leaves in (method.max_leaves or study.max_leaves)):
             for choice in method.choices():
                 for n_trees in method.n_trees or study.n_trees:
                     yield Configuration(unit, method, as_text(choice), n_leaves, n_trees)

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
-from billhook.interop import as_forest
+from billhook.interop import as_forest, boosting_parameters
+from billhook.study._rows import ClassNumbers
 
-Labels = NDArray[np.int64]
 RATE = 0.1
 
 
-def grow(base: str, X: NDArray[np.float32], y: Labels, n_trees: int, max_leaves: int, seed: int) -> Forest:
+def grow(base: str, X: NDArray[np.float32], y: ClassNumbers, n_trees: int, max_leaves: int, seed: int) -> Forest:
     """Return a base ensemble: trees of fewer leaves are the beginnings of these."""
     from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
@@ -30,7 +30,7 @@ def grow(base: str, X: NDArray[np.float32], y: Labels, n_trees: int, max_leaves:
 
 
 def boost(
-    X: NDArray[np.float32], y: Labels, n_rounds: int, max_leaves: int, seed: int, options: dict[str, Any]
+    X: NDArray[np.float32], y: ClassNumbers, n_rounds: int, max_leaves: int, seed: int, options: dict[str, Any]
 ) -> Forest:
     """Return boosted trees, all classes of a round one after the other.
 
@@ -51,10 +51,13 @@ def boost(
             raise ImportError(
                 "to grow boosted trees, pip install 'billhook[fit]', or use engine = \"histogram\""
             ) from None
-        own = {"grow_policy": "lossguide", "reg_lambda": 0.0, "min_child_weight": 0.0, "n_jobs": 1}
         # Without a limit of its own, XGBoost has one of 6.
         common["max_depth"] = common["max_depth"] or 0
-        model: Any = XGBClassifier(n_estimators=n_rounds, max_leaves=max_leaves, **common, **own)
+        without_penalties = {"reg_lambda": 0.0, "min_child_weight": 0.0}
+        parameters = boosting_parameters(
+            int(y.max()) + 1, max_leaves=max_leaves, has_vector_leaves=False, **common, **without_penalties
+        )
+        model: Any = XGBClassifier(n_estimators=n_rounds, n_jobs=1, **parameters)
         return as_forest(model.fit(X, y))
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 

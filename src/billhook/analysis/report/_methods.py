@@ -1,6 +1,5 @@
-"""How methods are shown: colours and marks, the same as in figures, and on dark paper too."""
+"""How methods are shown: colours and marks, the same as in figures, and on a dark background too."""
 
-from collections.abc import Sequence
 from colorsys import hls_to_rgb, rgb_to_hls
 from typing import NamedTuple
 
@@ -24,16 +23,18 @@ MARKS = {
     "*": "M0-5.5L1.3-1.7H5.2L2.1.7L3.2 4.4L0 2.2L-3.2 4.4L-2.1.7L-5.2-1.7H-1.3z",
 }
 # Relative luminances (WCAG 2): above the first dark letters are read more easily on a colour than light ones; below
-# the second it is not seen on dark paper.
+# the second it is not seen on a dark background.
 LIGHT, DARK = 0.179, 0.12
 
 
 class Look(NamedTuple):
-    """A method as it is drawn: its colour on light and dark paper, the outline of its mark and how it is filled."""
+    """A method as it is drawn: its colour on light and dark, that of letters on it, its mark and its fill."""
 
     name: str
     colour: str
+    letters: str
     colour_on_dark: str
+    letters_on_dark: str
     mark: str
     fill: str
 
@@ -41,23 +42,20 @@ class Look(NamedTuple):
 def look_of(method: str) -> Look:
     """Return how a method is drawn."""
     style = style_of(method)
-    return Look(method, style.color, on_dark(style.color), MARKS[style.marker], style.fillstyle)
-
-
-def styles_of(looks: Sequence[Look]) -> str:
-    """Return the rules by which what has the class `own-3` has the colour of method 3."""
-    light = "".join(_rule(m, look.colour) for m, look in enumerate(looks))
-    dark = "".join(_rule(m, look.colour_on_dark) for m, look in enumerate(looks))
-    return f"{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n"
-
-
-def chip(number: int, look: Look, words: str) -> str:
-    """Return the name of a method, already escaped, on its colour."""
-    return f'<span class="chip own-{number} {look.fill}">{words}</span>'
+    dark = on_dark(style.color)
+    return Look(
+        name=method,
+        colour=style.color,
+        letters=_letters_on(style.color),
+        colour_on_dark=dark,
+        letters_on_dark=_letters_on(dark),
+        mark=MARKS[style.marker],
+        fill=style.fillstyle,
+    )
 
 
 def on_dark(colour: str) -> str:
-    """Return a colour that is seen on dark paper: itself, or one as light as it is dark.
+    """Return a colour that is seen on a dark background: itself, or one as light as it is dark.
 
     Examples
     --------
@@ -89,6 +87,5 @@ def _parts(colour: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def _rule(number: int, colour: str) -> str:
-    letters = "#000000" if luminance(colour) > LIGHT else "#ffffff"
-    return f".own-{number} {{ --own: {colour}; --on: {letters}; }}\n"
+def _letters_on(colour: str) -> str:
+    return "#000000" if luminance(colour) > LIGHT else "#ffffff"

@@ -1,17 +1,17 @@
-"""The study's numbers beside those that the paper prints."""
+"""The study's numbers compared with those of the paper."""
 
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from billhook.analysis._configurations import BOOSTING, configurations
+from billhook.analysis._configurations import configurations
 from billhook.analysis._fronts import areas, best_below
 from billhook.analysis._published import published
+from billhook.analysis._schema import BOOSTING, DONE, SIZES
 from billhook.analysis._shape import by_shape
-from billhook.analysis.report._study import Study
-from billhook.analysis.report._tables import NONE, titled
-from billhook.html import count_text, head, minus, number_head, table
+from billhook.analysis.report._study_report import StudyReport
+from billhook.analysis.report._tables import NONE, TitledTable
+from billhook.html import Cell, Head, PageTable, TableRow, count_text, minus, number_heads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,13 +24,21 @@ BASES = ("random_forest", BOOSTING)
 DOUBTFUL = {"CA": "the paper reports an error in its code", "DREP": "its second stage never ran in the paper's code"}
 
 
-def beside_the_paper(study: Study) -> str:
-    """Return the tables that the paper has too, with the differences coloured."""
-    results = study.results[study.results["base"].isin(BASES) & (study.results["status"] == "done")]
-    has_billed = "size_published" in results and results["size_published"].notna().any()
+class BesideThePaper(NamedTuple):
+    """The tables that the paper has too, and a word on them."""
+
+    about: str
+    tables: list[TitledTable]
+
+
+def beside_the_paper(study: StudyReport) -> BesideThePaper | None:
+    """Return the tables that the paper has too, with the differences coloured; nothing if it has none of them."""
+    results = study.results[study.results["base"].isin(BASES) & (study.results["status"] == DONE)]
+    billed = SIZES["as_published"].column
+    has_billed = billed in results and results[billed].notna().any()
     size = "as_published" if has_billed else study.size
     if results.empty:
-        return ""
+        return None
     ours = configurations(results, size=size)
     pairs = [
         ("paper-64", "Best accuracy below 64 KB", best_below(ours, 64), published("accuracy_below_64KB")),
@@ -42,21 +50,28 @@ def beside_the_paper(study: Study) -> str:
         and ours.loc[ours["data"] == "eeg", ["n_leaves", "n_trees"]].notna().all(axis=1).any()
     ):
         pairs.append(
-            ("paper-eeg", "eeg by leaves and trees", by_shape(ours, "eeg"), published("eeg_accuracy_by_n_l_and_K"))
+            (
+                "paper-eeg",
+                "Accuracy on eeg by number of leaves and trees",
+                by_shape(ours, "eeg"),
+                published("eeg_accuracy_by_n_l_and_K"),
+            )
         )
-    found = "".join(_beside(*pair, study=study) for pair in pairs)
-    if not found:
-        return ""
-    sizes = "Sizes are counted as the paper's tables were billed." if size == "as_published" else ""
+    tables = [table for pair in pairs if (table := _beside(*pair, study=study)) is not None]
+    if not tables:
+        return None
+    sizes = " Sizes are counted as in the paper's tables." if size == "as_published" else ""
     doubts = "; ".join(f"{name}: {why}" for name, why in DOUBTFUL.items() if name in study.methods)
-    doubts = f" Of the paper's numbers some are not to be met ({doubts})." if doubts else ""
+    doubts = f" Some of the paper's numbers cannot be reproduced ({doubts})." if doubts else ""
     about = (
-        f"This study's number, and by how many points it is above or below the one the paper prints. {sizes}{doubts}"
+        f"Each cell has this study's number and, behind it, the difference from the paper's in points.{sizes}{doubts}"
     )
-    return f'<p class="aside">{escape(about)}</p>{found}'
+    return BesideThePaper(about, tables)
 
 
-def _beside(name: str, heading: str, ours: "pd.DataFrame", theirs: "pd.DataFrame", *, study: Study) -> str:
+def _beside(
+    name: str, heading: str, ours: "pd.DataFrame", theirs: "pd.DataFrame", *, study: StudyReport
+) -> TitledTable | None:
     """Return a table of what is in both; a point is a hundredth."""
     rows = ours.index.intersection(theirs.index, sort=False)
     known = set(ours.columns) & set(theirs.columns)
@@ -65,34 +80,31 @@ def _beside(name: str, heading: str, ours: "pd.DataFrame", theirs: "pd.DataFrame
     gaps = mine - 100 * theirs.reindex(index=rows, columns=columns).to_numpy(np.float64)
     both = gaps[~np.isnan(gaps)]
     if not both.size:
-        return ""
+        return None
     heads = [
-        head("leaves \N{MULTIPLICATION SIGN} trees" if rows.nlevels > 1 else "data set"),
-        *map(number_head, columns),
+        Head("leaves \N{MULTIPLICATION SIGN} trees" if rows.nlevels > 1 else "data set"),
+        *number_heads(columns),
     ]
     lines = [
-        f'<tr><th scope="row">{escape(_name(row))}</th>{"".join(map(_cell, numbers, differences))}</tr>'
+        TableRow([Head(_name(row))], [_cell(*pair) for pair in zip(numbers, differences, strict=True)])
         for row, numbers, differences in zip(rows, mine, gaps, strict=True)
     ]
     about = (
-        f"{count_text(both.size, 'number')} in both: on average {minus(f'{both.mean():+.2f}')} points, "
-        f"half of them within {np.median(np.abs(both)):.2f}."
+        f"{count_text(both.size, 'number')} in both: mean difference {minus(f'{both.mean():+.2f}')} points, "
+        f"median absolute difference {np.median(np.abs(both)):.2f} points."
     )
-    return titled(name, heading, table(name, heads, lines), about)
+    return TitledTable(heading, PageTable(name, heads, lines), about)
 
 
 def _name(row: object) -> str:
     return " \N{MULTIPLICATION SIGN} ".join(map(str, row)) if isinstance(row, tuple) else str(row)
 
 
-def _cell(number: float, gap: float) -> str:
+def _cell(number: float, gap: float) -> Cell:
     if np.isnan(number):
-        return f'<td class="number none">{NONE}</td>'
+        return Cell(NONE, "number none")
     if np.isnan(gap):
-        return f'<td class="number">{number:.2f}</td>'
+        return Cell(f"{number:.2f}", "number")
     gap = round(gap, 2) + 0.0  # no minus at zero
     kind = " gain" if gap > 0 else " loss" if gap < 0 else ""
-    depth = min(abs(gap) / FULL, 1.0)
-    return (
-        f'<td class="number{kind}" style="--depth:{depth:.2f}">{number:.2f}<small>{minus(f"{gap:+.2f}")}</small></td>'
-    )
+    return Cell(f"{number:.2f}", f"number{kind}", min(abs(gap) / FULL, 1.0), minus(f"{gap:+.2f}"))

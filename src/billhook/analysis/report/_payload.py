@@ -7,32 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from billhook.analysis._configurations import KB
-from billhook.analysis.report._study import Study
+from billhook.analysis._schema import KB
+from billhook.analysis.report._study_report import StudyReport
 from billhook.codegen import Target, targets
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STOPS_AN_OCTAVE = 4
-# In a script, these could end it or be read as HTML.
-UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def boards() -> list[Target]:
-    """Return the devices with a limit of their flash, the smallest first."""
+def targets_by_flash() -> list[Target]:
+    """Return the targets whose flash is limited, the smallest first."""
     return sorted((target for target in targets() if target.flash), key=lambda target: target.flash)
 
 
 def stops_of(smallest: float, largest: float, caps: Sequence[float]) -> list[int]:
-    """Return the memory caps that the slider stops at, in bytes: even steps, and the flash of each board between.
+    """Return the memory caps that the slider stops at, in bytes: even steps, and the flash of each target between.
 
     Powers of two are among them, and so are the caps of the tables.
     """
     low = math.floor(math.log2(max(min(smallest, caps[0] * KB), 1)))
     high = math.ceil(math.log2(max(largest, caps[-1] * KB)))
     steps = range(low * STOPS_AN_OCTAVE, high * STOPS_AN_OCTAVE + 1)
-    flashes = {board.flash for board in boards() if 2**low <= board.flash <= 2**high}
+    flashes = {target.flash for target in targets_by_flash() if 2**low <= target.flash <= 2**high}
     of_tables = {_whole_bytes(cap) for cap in caps}
     return sorted({round(2 ** (step / STOPS_AN_OCTAVE)) for step in steps} | flashes | of_tables)
 
@@ -42,33 +40,27 @@ def first_stop(stops: Sequence[int], caps: Sequence[float]) -> int:
     return stops.index(_whole_bytes(caps[(len(caps) - 1) // 2]))
 
 
-def payload(study: Study) -> dict[str, Any]:
+def payload(study: StudyReport) -> dict[str, Any]:
     """Return configurations by data set, in the order of their bytes.
 
     Accuracies are whole millionths. Bytes are rounded up, so that 1023.2 are below a cap of 1024 and 1024.2 are not.
     """
     numbers = {look.name: number for number, look in enumerate(study.looks)}
     table = study.table.sort_values(["nbytes", "accuracy"], kind="stable")
-    given = list(table["options"].unique())
-    places = {options: number for number, options in enumerate(given)}
+    all_options = list(table["options"].unique())
+    places = {options: number for number, options in enumerate(all_options)}
     return {
         "methods": [{"name": look.name, "fill": look.fill} for look in study.looks],
         "data": study.data,
-        "options": [option_text(options) for options in given],
+        "options": [option_text(options) for options in all_options],
         "stops": stops_of(table["nbytes"].min(), study.largest, study.caps),
         "span": [round(end, 6) for end in study.span],
         "runs": [_columns(table[table["data"] == name], numbers, places) for name in study.data],
     }
 
 
-def script(name: str, content: Any) -> str:
-    """Return data for a script to read, whatever signs are in it."""
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
-    return f'<script type="application/json" id="{name}">{text}</script>\n'
-
-
-def option_text(given: str) -> str:
-    """Return options as one would say them.
+def option_text(text: str) -> str:
+    """Return options in words, from JSON; other text as it is.
 
     Examples
     --------
@@ -76,12 +68,12 @@ def option_text(given: str) -> str:
     'rho 0.3, solver sgd'
     """
     try:
-        found = json.loads(given)
+        options = json.loads(text)
     except ValueError:
-        return given
-    if not isinstance(found, dict):
-        return given
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in found.items())
+        return text
+    if not isinstance(options, dict):
+        return text
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.items())
 
 
 def _whole_bytes(cap: float) -> int:
@@ -97,7 +89,7 @@ def _columns(rows: "pd.DataFrame", numbers: dict[str, int], places: dict[str, in
         "spread": (spread * 1e6).round(-2).astype(int).tolist(),
         "leaves": _counts(rows["n_leaves"]),
         "trees": _counts(rows["n_trees"]),
-        "options": [places[given] for given in rows["options"]],
+        "options": [places[options] for options in rows["options"]],
         "folds": rows["n_folds"].astype(int).tolist(),
         "front": rows["front"].astype(int).tolist(),
     }

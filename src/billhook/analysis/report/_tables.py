@@ -1,15 +1,14 @@
 """Tables of scores, ranks and tests."""
 
 from collections.abc import Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from billhook.analysis._scores import rank, wins
 from billhook.analysis._shape import by_shape
-from billhook.analysis.report._study import Study
-from billhook.html import head, minus, number_head, table
+from billhook.analysis.report._study_report import StudyReport
+from billhook.html import Cell, Head, PageTable, TableRow, minus, number_heads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,122 +16,129 @@ if TYPE_CHECKING:
 NONE = "\N{EN DASH}"
 
 
-def titled(name: str, heading: str, content: str, about: str = "") -> str:
-    """Return a table with a heading of its own, and a word on it."""
-    words = f'<p class="aside">{escape(about)}</p>' if about else ""
-    return f'<h3 id="{name}-heading">{escape(heading)}</h3>\n{words}{content}\n'
+class TitledTable(NamedTuple):
+    """A table with a heading of its own, and a word on it."""
+
+    heading: str
+    table: PageTable
+    about: str = ""
 
 
-def areas_table(study: Study) -> str:
+def areas_table(study: StudyReport) -> TitledTable:
     """Return the areas under the fronts."""
-    return titled(
-        "areas",
+    return TitledTable(
         "Area under the Pareto front",
         scores_table("areas", study.areas, study, digits=4, factor=1.0),
-        "Accuracy on average over all sizes up to the largest forest of the data set; larger is better.",
+        "Mean accuracy over all model sizes up to the largest forest of the data set; larger is better.",
     )
 
 
-def below_tables(study: Study) -> str:
+def below_tables(study: StudyReport) -> list[TitledTable]:
     """Return the best accuracies below each of the caps."""
-    return "".join(
-        titled(
-            f"below-{cap}",
+    return [
+        TitledTable(
             f"Best accuracy below {cap} KB",
             scores_table(f"below-{cap}", scores, study, digits=2, factor=100.0),
-            f"Percent; a dash where a method has no model of at most {cap} KB.",
+            f"In percent; a dash where a method has no model of at most {cap} KB.",
         )
         for cap, scores in study.below.items()
-    )
+    ]
 
 
-def scores_table(name: str, scores: "pd.DataFrame", study: Study, *, digits: int, factor: float) -> str:
+def scores_table(name: str, scores: "pd.DataFrame", study: StudyReport, *, digits: int, factor: float) -> PageTable:
     """Return scores of methods by data set, the best of each in bold, and on how many each method is best."""
     scores = scores.reindex(index=study.data, columns=study.methods)
     values = np.round(scores.to_numpy(np.float64) * factor, 10)
     best = values == np.nanmax(np.where(np.isnan(values), -np.inf, values), axis=1, keepdims=True)
-    heads = [head("data set"), *(number_head(method) for method in study.methods)]
     rows = [
-        f'<tr><th scope="row">{escape(data)}</th>{_cells(row, is_best, digits)}</tr>'
+        TableRow([Head(data)], _cells(row, is_best, digits))
         for data, row, is_best in zip(study.data, values, best, strict=True)
     ]
-    rows.append(f'<tr class="total"><th scope="row">best on</th>{_cells(best.sum(axis=0), (), 0)}</tr>')
-    return table(name, heads, rows)
+    rows.append(TableRow([Head("best on")], _cells(best.sum(axis=0), (), 0), "total"))
+    return PageTable(name, [Head("data set"), *number_heads(study.methods)], rows)
 
 
-def ranks_table(study: Study) -> str:
+def comparison_tables(study: StudyReport) -> list[TitledTable]:
+    """Return the ranks, the wins and the tests of the methods, as far as there are some."""
+    return [*_ranks_table(study), *_wins_table(study), *_pairs_table(study)]
+
+
+def _ranks_table(study: StudyReport) -> list[TitledTable]:
     """Return ranks by area, with their means."""
     if study.comparison is None:
-        return ""
+        return []
     ranks = rank(study.areas).reindex(columns=study.methods)
-    heads = [head("data set"), *(number_head(method) for method in study.methods)]
     rows = [
-        f'<tr><th scope="row">{escape(str(data))}</th>{_cells(row, row == row.min(), 1)}</tr>'
+        TableRow([Head(str(data))], _cells(row, row == row.min(), 1))
         for data, row in zip(ranks.index, ranks.to_numpy(), strict=True)
     ]
-    rows.append(f'<tr class="total"><th scope="row">mean</th>{_cells(ranks.mean().to_numpy(), (), 2)}</tr>')
-    return titled("ranks", "Ranks by area", table("ranks", heads, rows), "1 is best; equal areas share their ranks.")
+    rows.append(TableRow([Head("mean")], _cells(ranks.mean().to_numpy(), (), 2), "total"))
+    table = PageTable("ranks", [Head("data set"), *number_heads(study.methods)], rows)
+    return [TitledTable("Ranks by area", table, "1 is best; ties share the mean of their ranks.")]
 
 
-def pairs_table(study: Study) -> str:
+def _wins_table(study: StudyReport) -> list[TitledTable]:
+    """Return wins, ties and losses of each method against each."""
+    if len(study.methods) < 2:
+        return []
+    counts = wins(study.areas).reindex(index=study.methods, columns=study.methods)
+    rows = [
+        TableRow([Head(str(name))], [_win_cell(cell) for cell in row])
+        for name, row in zip(counts.index, counts.to_numpy(), strict=True)
+    ]
+    table = PageTable("wins", [Head("row against column"), *number_heads(study.methods)], rows)
+    about = (
+        "On how many data sets the area of the row's method is larger than, equal to and smaller than the column's."
+    )
+    return [TitledTable("Wins, ties and losses", table, about)]
+
+
+def _pairs_table(study: StudyReport) -> list[TitledTable]:
     """Return the tests of all pairs, the clearest difference first."""
     if study.comparison is None:
-        return ""
+        return []
     pairs = study.comparison.pairs.sort_values(["p_holm", "p"], kind="stable")
-    heads = (head("better"), head("worse"), number_head("p"), number_head("p, corrected"), head("they differ"))
+    heads = [Head("better"), Head("worse"), *number_heads(["p", "p (Holm)"]), Head("significant")]
     rows = [
-        f'<tr><th scope="row">{escape(pair.first)}</th><td>{escape(pair.second)}</td>'
-        f'<td class="number">{p_text(pair.p)}</td><td class="number">{p_text(pair.p_holm)}</td>'
-        f'<td class="{"yes" if pair.differs else "none"}">{"yes" if pair.differs else "not shown"}</td></tr>'
+        TableRow(
+            [Head(pair.first)],
+            [
+                Cell(pair.second),
+                Cell(p_text(pair.p), "number"),
+                Cell(p_text(pair.p_holm), "number"),
+                Cell("yes", "yes") if pair.differs else Cell("no", "none"),
+            ],
+        )
         for pair in pairs.itertuples(index=False)
     ]
     about = (
-        "Wilcoxon's signed-rank test of the areas, two-sided, with Holm's correction for the number of pairs. "
-        "The method of the better mean rank comes first."
+        "Two-sided Wilcoxon signed-rank test of the areas, with Holm's correction for multiple comparisons. "
+        "The method with the better mean rank comes first."
     )
-    return titled("pairs", "Pairwise tests", table("pairs", heads, rows), about)
+    return [TitledTable("Pairwise tests", PageTable("pairs", heads, rows), about)]
 
 
-def wins_table(study: Study) -> str:
-    """Return wins, ties and losses of each method against each."""
-    if len(study.methods) < 2:
-        return ""
-    counts = wins(study.areas).reindex(index=study.methods, columns=study.methods)
-    heads = [head("row against column"), *(number_head(method) for method in study.methods)]
-    rows = [
-        f'<tr><th scope="row">{escape(name)}</th>{"".join(_win_cell(cell) for cell in row)}</tr>'
-        for name, row in zip(counts.index, counts.to_numpy(), strict=True)
-    ]
-    about = "Data sets on which the area of the method in the line is larger, equal and smaller."
-    return titled("wins", "Wins, ties and losses", table("wins", heads, rows), about)
-
-
-def shape_tables(study: Study) -> str:
-    """Return accuracies by leaves and trees, folded up, for every data set that has both numbers."""
-    found = []
+def shape_tables(study: StudyReport) -> dict[str, PageTable]:
+    """Return accuracies by leaves and trees of every data set that has both numbers."""
+    tables = {}
     for number, data in enumerate(study.data):
         try:
             scores = by_shape(study.table, data)
         except ValueError:  # no configuration with both numbers
             continue
-        content = _shape_table(f"shape-{number}", scores.reindex(columns=[m for m in study.methods if m in scores]))
-        found.append(f'<details><summary id="shape-{number}-heading">{escape(data)}</summary>\n{content}</details>\n')
-    if not found:
-        return ""
-    about = "Percent; of several configurations of one shape the best. The best method of a line is in bold."
-    return f'<p class="aside">{about}</p>{"".join(found)}'
+        ordered = scores.reindex(columns=[m for m in study.methods if m in scores])
+        tables[data] = _shape_table(f"shape-{number}", ordered)
+    return tables
 
 
-def _shape_table(name: str, scores: "pd.DataFrame") -> str:
-    heads = [number_head("leaves"), number_head("trees"), *(number_head(str(method)) for method in scores.columns)]
+def _shape_table(name: str, scores: "pd.DataFrame") -> PageTable:
     values = np.round(100 * scores.to_numpy(np.float64), 10)
     best = values == np.nanmax(values, axis=1, keepdims=True)
     rows = [
-        f'<tr><th scope="row" class="number">{leaves}</th><th scope="row" class="number">{trees}</th>'
-        f"{_cells(row, is_best, 2)}</tr>"
+        TableRow(number_heads([str(leaves), str(trees)]), _cells(row, is_best, 2))
         for (leaves, trees), row, is_best in zip(scores.index, values, best, strict=True)
     ]
-    return table(name, heads, rows)
+    return PageTable(name, number_heads(["leaves", "trees", *map(str, scores.columns)]), rows)
 
 
 def p_text(p: float) -> str:
@@ -148,20 +154,19 @@ def p_text(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.995 else "1"
 
 
-def _win_cell(cell: str) -> str:
+def _win_cell(cell: str) -> Cell:
     if not cell:
-        return '<td class="number none"></td>'
-    won, _, lost = (int(part) for part in cell.split("/"))
+        return Cell("", "number none")
+    won, tied, lost = (int(part) for part in cell.split("/"))
     kind = " gain" if won > lost else " loss" if won < lost else ""
-    depth = abs(won - lost) / max(sum(int(part) for part in cell.split("/")), 1)
-    return f'<td class="number{kind}" style="--depth:{depth:.2f}">{cell}</td>'
+    return Cell(cell, f"number{kind}", abs(won - lost) / max(won + tied + lost, 1))
 
 
-def _cells(values: Sequence[Any] | Any, is_best: Sequence[bool] | Any, digits: int) -> str:
+def _cells(values: Sequence[Any] | Any, is_best: Sequence[bool] | Any, digits: int) -> list[Cell]:
     marks = is_best if len(is_best) else np.zeros(len(values), np.bool_)
-    return "".join(
-        f'<td class="number">{NONE}</td>'
+    return [
+        Cell(NONE, "number")
         if np.isnan(value)
-        else f'<td class="number{" best" if mark else ""}">{minus(f"{value:.{digits}f}")}</td>'
+        else Cell(minus(f"{value:.{digits}f}"), "number best" if mark else "number")
         for value, mark in zip(values, marks, strict=True)
-    )
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from billhook._files import atomic_write
 from billhook.analysis._caps import CAPS, checked_caps
 from billhook.analysis.report._page import page
-from billhook.analysis.report._study import study_of
+from billhook.analysis.report._study_report import study_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,19 +20,19 @@ def write_report(
     size: str = "paper",
     caps: Iterable[float] = CAPS,
 ) -> Path:
-    """Write a page on a study: one HTML file that opens without a network. Return its path.
+    """Write the page of a study, one HTML file that opens without a network, and return its path.
 
     Parameters
     ----------
     results : DataFrame
         One row per run.
     path : path of a file
-        Its folder is there; a file of this name is replaced.
+        Its folder must exist; a file of this name is replaced.
     about : mapping, optional
-        What the results do not say. `study` is the title; `seconds`, by data set and method, is how long it took,
-        where the times of the runs are not what is meant; `counts` is the number of runs by status, where the table
-        has not all of them; `runs` is how many there are to be, and a page with fewer says that it is unfinished.
-        All else, as `machine` or `versions`, is told as it is.
+        What the results do not say. `study` is the title; `seconds`, by data set and method, replaces the sums of the
+        runs' own times; `counts` is the number of runs by status, if the table lacks some; `runs` is the number of
+        runs that were planned, and a page with fewer says that it is unfinished. Everything else, such as `machine`
+        or `versions`, is shown as it is.
     size : {"paper", "as_published", "packed"}
         How bytes are counted.
     caps : numbers
@@ -40,7 +40,7 @@ def write_report(
         stops at all of them, and starts at the middle one.
     """
     if about is not None and not isinstance(about, Mapping):
-        raise TypeError(f"about is a mapping from names to facts, not {type(about).__name__}")
+        raise TypeError(f"about must be a mapping, not {type(about).__name__}")
     html = page(study_of(results, size, checked_caps(caps)), about or {})
     with atomic_write(path) as file:
         file.write(html.encode("utf-8", "replace"))  # half a surrogate pair has no place in a file

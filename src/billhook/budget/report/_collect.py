@@ -10,7 +10,7 @@ from billhook.budget._grow import has_xgboost
 from billhook.budget._search import FIRST_FINAL, Candidate, Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import TrainingRows
-from billhook.budget.report._report import Board, FitReport, Point, Step
+from billhook.budget.report._report import FitReport, Point, Stage, TargetFit
 from billhook.codegen import Target, fits_in, flash_with_reader, targets
 from billhook.forest import Forest
 from billhook.packing import Packed
@@ -43,8 +43,8 @@ def report_on(
         target=None if target is None else target.name,
         scores=best.scores,
         points=_points(search, best),
-        steps=_steps(search, best),
-        boards=_boards(packed),
+        stages=_stages(search, best),
+        targets=_target_fits(packed),
         classes=() if rows.classes is None else tuple(str(label) for label in rows.classes.tolist()),
         confusion=confusion,
         errors=errors,
@@ -103,7 +103,7 @@ def _point(tried: Candidate, final: Candidate | None, fall: float, front: set[Tr
     )
 
 
-def _steps(search: Search, best: Candidate) -> tuple[Step, ...]:
+def _stages(search: Search, best: Candidate) -> tuple[Stage, ...]:
     """Return the score after each stage of compression, on one split of the rows."""
     runner, trial = search.comparing, best.trial
     split = runner.split(next(iter(search.final_splits), 0))
@@ -112,20 +112,20 @@ def _steps(search: Search, best: Candidate) -> tuple[Step, ...]:
     held_out = split.held_out
     labels, weight = runner.rows.labels[held_out], runner.rows.weight[held_out]
 
-    def step(name: str, forest: Forest) -> Step:
+    def stage(name: str, forest: Forest) -> Stage:
         # A forest is scored as a packed model is.
         score = runner.score(forest, codes[held_out], labels, weight)  # type: ignore[arg-type]
-        return Step(name, score, None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves")
+        return Stage(name, score, None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves")
 
-    steps = [step("grown", stages.grown)]
+    shown = [stage("grown", stages.grown)]
     compression = trial.compression
     if compression.l2 is not None:
-        steps.append(step("merged" if stages.fitted.n_leaves < stages.grown.n_leaves else "refined", stages.fitted))
+        shown.append(stage("merged" if stages.fitted.n_leaves < stages.grown.n_leaves else "refined", stages.fitted))
     leaves = f"{compression.leaf_bits}-bit leaves"
     if compression.codebook:
         leaves += f", {compression.codebook} different"
-    steps.append(Step("packed", runner.judge(stages.packed, split), stages.packed.nbytes, leaves))
-    return tuple(steps)
+    shown.append(Stage("packed", runner.judge(stages.packed, split), stages.packed.nbytes, leaves))
+    return tuple(shown)
 
 
 def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
@@ -150,9 +150,9 @@ def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
     return counts.reshape(classes.size, classes.size), None
 
 
-def _boards(packed: Packed) -> tuple[Board, ...]:
+def _target_fits(packed: Packed) -> tuple[TargetFit, ...]:
     return tuple(
-        Board(
+        TargetFit(
             target.name, target.flash, target.ram, flash_with_reader(packed.nbytes, target), fits_in(packed, target)
         )
         for target in targets()

@@ -1,4 +1,4 @@
-"""What a search found, for people: in words and as a page."""
+"""The report of a search: its numbers, and a page that shows them."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -13,10 +13,10 @@ from billhook.budget.report._page import page
 
 @dataclass(frozen=True)
 class Point:
-    """A candidate: what it takes, how good it is on rows it has not seen, and how it is made.
+    """A configuration that was evaluated: its size, its score on held-out rows and its settings.
 
-    `is_final` says whether it was compared on several splits of the rows, `is_on_front` whether no other is both
-    smaller, or as small, and better.
+    `is_final` says whether it was evaluated on several splits of the rows, `is_on_front` whether no other is both
+    better and at most as large.
     """
 
     nbytes: int
@@ -28,8 +28,8 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Step:
-    """What a step on the way to the chosen model came to: how good, and how many bytes if it is packed."""
+class Stage:
+    """A stage between the grown ensemble and the packed model: its score on held-out rows, its bytes if packed."""
 
     name: str
     score: float
@@ -38,8 +38,8 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Board:
-    """A device: its flash, what the model takes of it, data and the program that reads them, and whether it fits."""
+class TargetFit:
+    """A target: its flash and RAM, the flash that the model and the code reading it take, and whether they fit."""
 
     name: str
     flash: int
@@ -50,29 +50,29 @@ class Board:
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """What a search found.
+    """The result of a search, as `save` shows it.
 
     Attributes
     ----------
     title : str
-        What was learned from: the name of a table, or of an estimator.
+        The name of the training data, or of the estimator.
     task : {"classification", "regression"}
     scoring : str
-        How models are judged, as "accuracy".
+        The name of the score, as "accuracy".
     n_rows, n_features : int
     budget, nbytes : int
-        Bytes of data that the model may take, and takes.
+        Bytes that the model may take and takes, without the code that reads it.
     target : str or None
     scores : tuple of float
-        Of the chosen way, on the splits that it was compared by; `score` is their mean.
+        Of the chosen configuration, on the held-out rows of each split; `score` is their mean.
     points : tuple of Point
-    steps : tuple of Step
-    boards : tuple of Board
+    stages : tuple of Stage
+    targets : tuple of TargetFit
     classes : tuple of str
     confusion : array (classes, classes) or None
-        Rows held out by true and by predicted class.
+        Number of held-out rows by true and by predicted class.
     errors : array (rows, 2) or None
-        For regression: true and predicted numbers of some rows held out.
+        For regression: true and predicted values of a sample of the held-out rows.
     notes : tuple of str
         What else is worth knowing.
     n_trials, seconds, seed, versions
@@ -89,8 +89,8 @@ class FitReport:
     target: str | None
     scores: tuple[float, ...]
     points: tuple[Point, ...]
-    steps: tuple[Step, ...]
-    boards: tuple[Board, ...]
+    stages: tuple[Stage, ...]
+    targets: tuple[TargetFit, ...]
     classes: tuple[str, ...]
     confusion: NDArray[np.int64] | None
     errors: NDArray[np.float64] | None
@@ -102,16 +102,16 @@ class FitReport:
 
     @property
     def score(self) -> float:
-        """How good models made the chosen way are on rows they have not seen."""
+        """The mean score of the chosen configuration on held-out rows."""
         return float(np.mean(self.scores))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a page on it: one HTML file that opens without a network.
+        """Write the report as one HTML file that opens without a network.
 
         Parameters
         ----------
         path : path of a file
-            Its folder is there; a file of this name is replaced.
+            Its folder must exist; a file of this name is replaced.
         """
         html = page(self).encode("utf-8", "replace")  # half a surrogate pair has no place in a file
         with atomic_write(path) as file:

@@ -1,4 +1,4 @@
-"""Sizes, scores and settings as people read them."""
+"""Scores and settings in words."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,29 +9,31 @@ from billhook.html import minus
 SCORINGS = {"r2": "R\N{SUPERSCRIPT TWO}"}
 SHARES = ("accuracy", "balanced_accuracy")
 FAMILIES = {
-    "boosted": "boosted trees",
+    "boosted": "gradient-boosted trees",
     "random_forest": "random forest",
     "extra_trees": "extra trees",
-    "given": "the given ensemble",
+    "user": "your ensemble",
 }
 ROUNDINGS = {
-    "scores": "rounded so that scores stay",
-    "labels": "rounded with the labels",
-    "alone": "rounded one by one",
+    "scores": "rounding that preserves scores",
+    "labels": "rounding fitted to the labels",
+    "alone": "rounding to nearest",
 }
-# An empty phrase is left out: what is not done need not be said.
+# An empty phrase is left out.
 PHRASES: dict[str, Callable[[Any], str]] = {
     "family": lambda name: FAMILIES.get(name, str(name)),
-    "leaves": lambda n: f"{n} leaves a tree",
-    "rate": lambda rate: "" if rate == 1 else f"rate {rate:g}",
-    "bits": lambda n: f"{n}-bit features",
-    "bins": lambda n: f"{n} bins",
-    "min_weight": lambda weight: f"leaf weight {weight:g} or more",
-    "over": lambda times: "cut off to fit" if times == 1 else f"grown to {times:g} times the budget, then merged",
-    "l2": lambda pull: "leaves as grown" if pull is None else f"leaves refined with pull {pull:g}",
-    "leaf_bits": lambda n: f"{n}-bit leaf values",
-    "codebook": lambda n: "" if n is None else f"{n} different leaves",
-    "by_class": lambda by_class: "a scale for each class" if by_class else "",
+    "leaves": lambda n: f"at most {n} leaves per tree",
+    "learning_rate": lambda rate: "" if rate == 1 else f"learning rate {rate:g}",
+    "bits": lambda n: f"features quantised to {n} bits",
+    "bins": lambda n: f"{n} bins per feature",
+    "min_weight": lambda weight: f"minimum leaf weight {weight:g}",
+    "overgrow": lambda times: (
+        "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
+    ),
+    "l2": lambda l2: "leaf values not refined" if l2 is None else f"leaf values refined with L2 {l2:g}",
+    "leaf_bits": lambda n: f"leaf values quantised to {n} bits",
+    "codebook": lambda n: "" if n is None else f"codebook of {n} leaves",
+    "by_class": lambda by_class: "one scale per class" if by_class else "",
     "rounding": lambda name: ROUNDINGS.get(name, str(name)),
 }
 
@@ -42,17 +44,17 @@ def is_share(scoring: str) -> bool:
 
 
 def scoring_text(scoring: str) -> str:
-    """Return the name of a scoring as one would say it."""
+    """Return the name of a scoring in words."""
     return SCORINGS.get(scoring, scoring.replace("_", " "))
 
 
 def in_words(settings: dict[str, Any]) -> str:
-    """Return settings as phrases, in their order; settings that are not known by name and value.
+    """Return settings as phrases, in their order; a setting without a phrase by its name and value.
 
     Examples
     --------
     >>> in_words({"family": "boosted", "leaves": 32, "codebook": None, "depth": 4})
-    'boosted trees, 32 leaves a tree, depth 4'
+    'gradient-boosted trees, at most 32 leaves per tree, depth 4'
     """
     phrases = (
         PHRASES[name](value) if name in PHRASES else f"{name.replace('_', ' ')} {value}"
@@ -61,14 +63,15 @@ def in_words(settings: dict[str, Any]) -> str:
     return ", ".join(phrase for phrase in phrases if phrase)
 
 
-def shared(some: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the settings that are the same in all; of one alone, none: there is nothing to compare it with."""
-    if len(some) < 2:
+def shared(settings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the settings that are the same in all; none if there is nothing to compare with."""
+    if len(settings) < 2:
         return {}
+    first, *others = settings
     return {
         name: value
-        for name, value in some[0].items()
-        if all(name in other and other[name] == value for other in some[1:])
+        for name, value in first.items()
+        if all(name in other and other[name] == value for other in others)
     }
 
 

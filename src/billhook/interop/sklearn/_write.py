@@ -93,8 +93,8 @@ def _write_gradient_boosting(forest: Forest, kind: str) -> Any:
     template = estimator.estimators_[0, 0]
     members = np.empty((len(rounds), n_columns), dtype=object)
     for r, trees in enumerate(rounds):
-        for column, one in enumerate(trees):
-            members[r, column] = _member(template, one)
+        for column, tree in enumerate(trees):
+            members[r, column] = _member(template, tree)
     estimator.set_params(n_estimators=len(rounds))
     estimator.n_estimators_ = len(rounds)
     estimator.estimators_ = members
@@ -112,7 +112,10 @@ def _write_hist_gradient_boosting(forest: Forest, kind: str) -> Any:
     template = estimator._predictors[0][0]
     no_categories = np.zeros((0, 8), dtype=np.uint32)
     estimator._predictors = [
-        [type(template)(write_hist_nodes(*one, template.nodes.dtype), no_categories, no_categories) for one in trees]
+        [
+            type(template)(write_hist_nodes(*tree, template.nodes.dtype), no_categories, no_categories)
+            for tree in trees
+        ]
         for trees in rounds
     ]
     estimator._baseline_prediction = forest.base.reshape(1, -1).copy()
@@ -128,7 +131,7 @@ def _fitted(estimator: Any, forest: Forest, n_features: int = 1) -> Any:
     return estimator.fit(X, np.arange(n_rows) % forest.n_classes if forest.classes is not None else np.ones(n_rows))
 
 
-class _Tree(NamedTuple):
+class _TreeToWrite(NamedTuple):
     """A tree to write: one of a forest's, with these values of the forest's nodes."""
 
     forest: Forest
@@ -136,7 +139,7 @@ class _Tree(NamedTuple):
     value: NDArray[np.float64]
 
 
-def _in_rounds(forest: Forest, extra: NDArray[np.float64]) -> list[list[_Tree]]:
+def _in_rounds(forest: Forest, extra: NDArray[np.float64]) -> list[list[_TreeToWrite]]:
     """Return the trees by round and column, weights and, in each column's first tree, `extra` folded in.
 
     Columns may have lost different numbers of trees: a single leaf stands where there is none.
@@ -145,10 +148,14 @@ def _in_rounds(forest: Forest, extra: NDArray[np.float64]) -> list[list[_Tree]]:
     value = forest.value * _per_node(forest, forest.tree_weight)
     by_column = [np.flatnonzero(forest.tree_column == column) for column in range(forest.base.size)]
     n_rounds = max(trees.size for trees in by_column)
-    rounds: list[list[_Tree]] = [[] for _ in range(n_rounds)]
+    rounds: list[list[_TreeToWrite]] = [[] for _ in range(n_rounds)]
     for trees, more in zip(by_column, extra, strict=True):
         for r in range(n_rounds):
-            tree = _Tree(forest, int(trees[r]), value) if r < trees.size else _Tree(stump, 0, np.zeros((1, 1)))
+            tree = (
+                _TreeToWrite(forest, int(trees[r]), value)
+                if r < trees.size
+                else _TreeToWrite(stump, 0, np.zeros((1, 1)))
+            )
             if r == 0 and more != 0.0:
                 tree = tree._replace(value=tree.value + more)
             rounds[r].append(tree)
@@ -156,10 +163,10 @@ def _in_rounds(forest: Forest, extra: NDArray[np.float64]) -> list[list[_Tree]]:
 
 
 def _members(template: Any, forest: Forest, value: NDArray[np.float64]) -> list[Any]:
-    return [_member(template, _Tree(forest, index, value)) for index in range(forest.n_trees)]
+    return [_member(template, _TreeToWrite(forest, index, value)) for index in range(forest.n_trees)]
 
 
-def _member(template: Any, tree: _Tree) -> Any:
+def _member(template: Any, tree: _TreeToWrite) -> Any:
     member = copy(template)
     member.n_features_in_ = tree.forest.n_features
     member.tree_ = write_tree(*tree, template.tree_)

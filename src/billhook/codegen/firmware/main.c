@@ -1,0 +1,116 @@
+/* Runs a model on rows, and prints the scores of each, its time, and how deep the stack was.
+ * REPEAT and, for AVR, PRESCALER come from the command line of the compiler. */
+#include <string.h>
+
+#include "model.h"
+#include "rows.h"
+
+#if defined(__AVR__)
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+#define IN_FLASH PROGMEM
+#define COPY(to, from, size) memcpy_P(to, from, size)
+extern uint8_t __heap_start;
+#define FREE_FROM (&__heap_start)
+static void put(char c)
+{
+    while (!(UCSR0A & _BV(UDRE0)))
+        ;
+    UDR0 = (uint8_t)c;
+}
+static void begin(void) { UCSR0B = _BV(TXEN0); TCCR1B = PRESCALER == 8 ? _BV(CS11) : _BV(CS12) | _BV(CS10); }
+static void end(void) { cli(); sleep_enable(); sleep_cpu(); }
+#define CLOCK() TCNT1
+#define CLOCK_START() (TCNT1 = 0, TIFR1 = _BV(TOV1))
+#define CLOCK_RAN_OVER() (TIFR1 & _BV(TOV1))
+#elif defined(__ARM_ARCH) && !defined(__linux__)
+#define IN_FLASH
+#define COPY(to, from, size) memcpy(to, from, size)
+extern uint8_t _heap_start;
+#define FREE_FROM (&_heap_start)
+static void ask(int what, const void *about)
+{
+    register int r0 __asm__("r0") = what;
+    register const void *r1 __asm__("r1") = about;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+}
+static void put(char c) { ask(3, &c); }
+static void begin(void) {}
+static void end(void) { ask(0x18, (const void *)0x20026); }
+#else
+#include <stdio.h>
+#define IN_FLASH
+#define COPY(to, from, size) memcpy(to, from, size)
+static void put(char c) { putchar(c); }
+static void begin(void) {}
+static void end(void) {}
+#endif
+
+#ifndef CLOCK
+#define CLOCK() 0
+#define CLOCK_START()
+#define CLOCK_RAN_OVER() 0
+#endif
+
+/* Floats are given by their bits. */
+static const ROW_TYPE rows[N_ROWS][MODEL_N_FEATURES] IN_FLASH = ROWS;
+
+static void hex(uint32_t number)
+{
+    int8_t k;
+    for (k = 28; k >= 0; k = (int8_t)(k - 4))
+        put("0123456789abcdef"[number >> k & 15]);
+}
+
+#ifdef FREE_FROM
+#define PAINT 0xC5
+static uint8_t *top;
+static void paint(void)
+{
+    uint8_t here, *at;
+    top = &here;
+    for (at = FREE_FROM; at < top - 64; at++)
+        *(volatile uint8_t *)at = PAINT;
+}
+static uint32_t used(void)
+{
+    uint8_t *at = FREE_FROM;
+    while (at < top && *(volatile uint8_t *)at == PAINT)
+        at++;
+    return (uint32_t)(top - at);
+}
+#endif
+
+int main(void)
+{
+    uint16_t row, k;
+    static FEATURE x[MODEL_N_FEATURES];
+    static int32_t scores[MODEL_N_SCORES];
+    begin();
+#ifdef FREE_FROM
+    paint();
+#endif
+    for (row = 0; row < N_ROWS; row++) {
+        uint16_t clock = 0;
+        COPY(x, rows[row], sizeof x);
+        for (k = 0; k < REPEAT; k++) {
+            CLOCK_START();
+            SCORES(x, scores);
+            clock = CLOCK_RAN_OVER() ? 0xFFFF : CLOCK();
+        }
+        put('S');
+        hex(clock);
+        for (k = 0; k < MODEL_N_SCORES; k++)
+            hex((uint32_t)scores[k]);
+        put('\n');
+    }
+#ifdef FREE_FROM
+    put('T');
+    hex(used());
+    put('\n');
+#endif
+    end();
+    return 0;
+}

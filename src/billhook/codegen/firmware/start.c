@@ -1,0 +1,23 @@
+/* What runs on a Cortex-M before main: fills the memory, and switches the floating-point unit on. */
+#include <stdint.h>
+
+extern uint32_t _data_start, _data_end, _data_load, _bss_start, _bss_end, _stack_top;
+int main(void);
+
+void start(void)
+{
+    uint32_t *from = &_data_load, *to;
+    for (to = &_data_start; to < &_data_end;)
+        *to++ = *from++;
+    for (to = &_bss_start; to < &_bss_end;)
+        *to++ = 0;
+#if defined(__ARM_FP)
+    *(volatile uint32_t *)0xE000ED88 |= 0xF << 20; /* the floating-point unit is off after a reset */
+    __asm__ volatile("dsb\n\tisb");
+#endif
+    main();
+    for (;;)
+        ;
+}
+
+__attribute__((section(".vectors"), used)) static void *const vectors[] = {&_stack_top, (void *)start};

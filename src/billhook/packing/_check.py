@@ -1,0 +1,96 @@
+"""What makes bytes and a layout a packed model."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from billhook.packing._layout import FACTOR_BITS
+from billhook.packing._quantizers import KEY_SHIFTS, NO_SHIFT, POWERS, Quantizer, RankQuantizer, UniformQuantizer
+
+if TYPE_CHECKING:
+    from billhook.packing._packed import Packed
+
+
+def check_packed(packed: "Packed") -> None:
+    """Raise ValueError unless the bytes describe a model of this layout."""
+    layout = packed.layout
+    _check_about(packed)
+    # Before anything is read that a count might make long. A tree has a split, unless there is only the one.
+    if not 1 <= layout.n_trees <= max(layout.n_inner, 1) or layout.n_used > layout.n_inner:
+        raise ValueError(f"{layout.n_inner} splits are not {layout.n_trees} trees that test {layout.n_used} features")
+    if layout.n_leaves != layout.n_inner + layout.n_trees or layout.leaf_bits < 1:
+        raise ValueError(f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves")
+    if layout.n_inner and not layout.n_used:
+        raise ValueError(f"{layout.n_inner} splits test no feature")
+    if layout.grid == "steps" and layout.n_used:
+        _check_uniform(packed.quantizers)
+    if type(packed.scale) is not float or not np.isfinite(packed.scale) or packed.scale <= 0.0:
+        raise ValueError(f"scale must be a number above 0, not {packed.scale!r}")
+    if type(packed.base) is not float or not np.isfinite(packed.base) or (packed.base and packed.classes is not None):
+        raise ValueError(f"base must be a number, and 0 for classes, not {packed.base!r}")
+    n_columns = 1 if packed.n_classes <= 2 and layout.n_columns == 1 else packed.n_classes
+    if layout.n_columns != n_columns or layout.n_values not in (1, n_columns):
+        raise ValueError(f"{layout.n_values} of {layout.n_columns} columns do not fit {packed.n_classes} classes")
+    if layout.factor_bits not in (0, FACTOR_BITS) or (layout.factor_bits and layout.n_columns == 1):
+        raise ValueError(f"{layout.n_columns} columns cannot have factors of {layout.factor_bits} bits")
+    if packed.n_features != layout.n_features or (packed.used >= packed.n_features).any():
+        raise ValueError(f"a feature in use is not one of the {packed.n_features}")
+    if packed.feature_names is not None and len(packed.feature_names) != packed.n_features:
+        raise ValueError(f"feature_names must be {packed.n_features} strings")
+    check_encoding(packed)
+    if len(packed.quantizers) != layout.n_used:
+        raise ValueError(f"there are {len(packed.quantizers)} quantizers for {layout.n_used} features")
+    for quantizer in packed.quantizers:
+        if isinstance(quantizer, RankQuantizer) and not (np.diff(quantizer.thresholds) > 0.0).all():
+            raise ValueError("the thresholds of a feature do not ascend")
+    walked = packed.coded
+    if (walked.feature >= layout.n_used).any():
+        raise ValueError("a split tests a feature that is not in use")
+    if layout.n_inner and np.diff(walked.offset).min() < 3:
+        raise ValueError("a tree has no split")
+    most = np.abs(walked.base) + np.abs(walked.value).max(axis=0).max() * walked.n_trees
+    if most.max() >= 2**31:
+        raise ValueError("the scores do not fit 32 bits")
+
+
+def _check_about(packed: "Packed") -> None:
+    """Raise ValueError unless what is said about the model are words that there are."""
+    tasks = ("regression",) if packed.classes is None else ("classification",)
+    links = ("identity", "exp") if packed.classes is None else ("identity", "logistic", "softmax")
+    for name, known in (
+        ("task", tasks),
+        ("link", links),
+        ("ties", ("first", "last")),
+        ("rounding", ("nearest", "down")),
+    ):
+        if getattr(packed, name) not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(packed, name)!r}")
+    if not isinstance(packed.origin, str):
+        raise ValueError(f"origin must be a string, not {packed.origin!r}")
+    if type(packed.n_features) is not int:
+        raise ValueError(f"n_features must be a whole number, not {packed.n_features!r}")
+    names = packed.feature_names
+    if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
+        raise ValueError("feature_names must be strings")
+
+
+def check_encoding(packed: "Packed") -> None:
+    """Raise ValueError unless an encoding, if there is one, gives the features of the model."""
+    encoding = packed.encoding
+    if encoding is None:
+        return
+    encoding.check()
+    if encoding.n_features != packed.n_features:
+        raise ValueError(f"the encoding gives {encoding.n_features} features; the model takes {packed.n_features}")
+    if packed.feature_names != encoding.feature_names:
+        raise ValueError("feature_names must be those of the encoding")
+
+
+def _check_uniform(quantizers: list[Quantizer]) -> None:
+    """Raise ValueError for steps that a target could not compute with."""
+    for quantizer in quantizers:
+        if not isinstance(quantizer, UniformQuantizer):
+            continue
+        low, high = KEY_SHIFTS if quantizer.is_by_keys else (NO_SHIFT - POWERS[1], 255)
+        if not (low <= quantizer.fine_shift <= high and abs(quantizer.offset) < 1 << 28):
+            raise ValueError(f"the steps of a feature have power {quantizer.power} and offset {quantizer.offset}")

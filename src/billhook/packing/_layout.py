@@ -1,0 +1,134 @@
+"""Widths and counts of a packed model, and where its sections begin; `_encode` describes the sections."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from billhook.packing._bits import bits_for
+
+FACTOR_BITS = 8
+
+
+@dataclass(frozen=True)
+class ByteLayout:
+    """Widths and counts that a reader of the bytes needs; nothing else about the model is outside of them.
+
+    Attributes
+    ----------
+    n_trees, n_inner, n_leaves, n_used, n_features, n_columns, n_values : int
+        Features in use and in all; columns of the scores; numbers a leaf.
+    grid : {"ranks", "steps"}
+    code_bits, count_bits : int
+        Of a threshold code; of the number of thresholds of a feature (ranks).
+    shift_bytes, offset_bytes, scale_bytes : int
+        Of what each feature's steps have of their own.
+    shift, offset : int
+        What all features' steps have in common, where they have no bytes of their own; the shift is 150 - `power`.
+    missing : {"none", "right", "left", "split"}
+        Where rows with a missing value go: each split may have a bit of its own. With "none" there are no missing
+        values: what is not a number counts as an infinity of its sign.
+    tree_bits : int
+        Of the number of splits of a tree.
+    leaf_bits : int
+        Of one number of a leaf.
+    factor_bits : int
+        Of what the numbers of a column are times; 0 if that is 1 for all.
+    n_pairs, n_entries : int
+        0 where there is no table.
+    n_thresholds : int
+        Of all features (ranks).
+    base_bytes, base : int
+        Of what the score of a column begins with; what all begin with if there are no bytes for each.
+    """
+
+    n_trees: int
+    n_inner: int
+    n_leaves: int
+    n_used: int
+    n_features: int
+    n_columns: int
+    n_values: int
+    grid: str
+    code_bits: int
+    count_bits: int
+    shift_bytes: int
+    offset_bytes: int
+    scale_bytes: int
+    shift: int
+    offset: int
+    missing: str
+    tree_bits: int
+    leaf_bits: int
+    factor_bits: int
+    n_pairs: int
+    n_entries: int
+    n_thresholds: int
+    base_bytes: int
+    base: int
+
+    @property
+    def feature_bits(self) -> int:
+        """Bits of the number of a feature in use."""
+        return bits_for(self.n_used)
+
+    @property
+    def test_bits(self) -> int:
+        """Bits of a feature, a threshold code and where missing values go."""
+        return self.feature_bits + self.code_bits + (self.missing == "split")
+
+    @property
+    def pair_bits(self) -> int:
+        """Bits of what a split has: the number of a pair, or its test."""
+        return bits_for(self.n_pairs) if self.n_pairs else self.test_bits
+
+    @property
+    def entry_bits(self) -> int:
+        """Bits of what a leaf has: the number of an entry, or its numbers."""
+        return bits_for(self.n_entries) if self.n_entries else self.n_values * self.leaf_bits
+
+    @property
+    def step_bytes(self) -> int:
+        """Bytes of a feature's steps."""
+        return self.shift_bytes + self.offset_bytes + self.scale_bytes
+
+    @property
+    def bias(self) -> int:
+        """What is added to the numbers of leaves so that none is negative."""
+        return 1 << (self.leaf_bits - 1)
+
+    @property
+    def column_bits(self) -> int:
+        """Bits of the column that a tree adds to."""
+        return bits_for(self.n_columns) if self.n_values < self.n_columns else 0
+
+    @property
+    def id_bits(self) -> int:
+        """Bits of the number of a feature, among all; 0 where all are in use."""
+        return bits_for(self.n_features) if self.n_used < self.n_features else 0
+
+    @cached_property
+    def sections(self) -> dict[str, int]:
+        """Where each section begins, and at last where the bytes end."""
+        n_used, n_tests = self.n_used, self.n_inner
+        sizes = {
+            "features": -(-n_used * self.id_bits // 8),
+            "grids": -(-n_used * self.count_bits // 8) + 4 * self.n_thresholds
+            if self.grid == "ranks"
+            else n_used * self.step_bytes,
+            "trees": -(-self.n_trees * (self.tree_bits + self.column_bits) // 8),
+            "shapes": -(-n_tests * 2 // 8),
+            "tests": -(-n_tests * self.pair_bits // 8),
+            "pairs": -(-self.n_pairs * self.test_bits // 8),
+            "leaves": -(-self.n_leaves * self.entry_bits // 8),
+            "table": -(-self.n_entries * self.n_values * self.leaf_bits // 8),
+            "factors": -(-self.n_columns * self.factor_bits // 8),
+            "base": max(self.base_bytes * self.n_columns, 3),
+            "end": 0,
+        }
+        starts = accumulate(sizes.values(), initial=0)
+        return dict(zip(sizes, starts, strict=False))
+
+
+def offset_bias(n_bytes: int) -> int:
+    """Return what is added to offsets so that none is negative; it fits a signed number of 32 bits."""
+    return 1 << min(8 * n_bytes - 1, 30)
