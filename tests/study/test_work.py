@@ -252,7 +252,7 @@ def test_searches_go_with_other_methods(tmp_path):
     methods = (
         Method("RF"),
         Method("one", base=SEARCH, options={"budget": "1KB", "trials": 1}),
-        Method("small", base=SEARCH, options={"budget": [10, "1KB"], "trials": 1}),
+        Method("small", base=SEARCH, options={"budget": [10, "1KB"], "trials": 2}),
     )
     found = bh.study.run(study_of(*methods, folds=2, max_leaves=(8,), n_trees=(4,)), tmp_path / "results")
     status = found.groupby(["method", "options"])["status"].unique().map(list).to_dict()
