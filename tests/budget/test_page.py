@@ -354,7 +354,7 @@ def browse(tmp_path_factory):
         (folder / "probe.html").write_text(html, encoding="utf-8")
         options = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom")
         command = [browser, *options, f"--user-data-dir={folder / 'profile'}", (folder / "probe.html").as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=True)
         return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
     return browse

@@ -87,10 +87,10 @@ def search_of(runner, budgets, **options):
 
 
 def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
-    search = search_of(runner_of(load_digits, 2), (300, 800, 2000), n_trials=12)
+    search = search_of(runner_of(load_digits, 3), (200, 400, 800), n_trials=12)
     search.run()
-    best = [search.best(budget) for budget in (300, 800, 2000)]
-    assert all(one.nbytes <= budget for one, budget in zip(best, (300, 800, 2000), strict=True))
+    best = [search.best(budget) for budget in (200, 400, 800)]
+    assert all(one.nbytes <= budget for one, budget in zip(best, (200, 400, 800), strict=True))
     assert best[0].score <= best[1].score <= best[2].score
     assert {len(one.scores) for one in best} == {len(searching.FINALISTS)}
     assert search.n_done == 12
@@ -122,7 +122,7 @@ def test_the_clock_ends_the_search_and_there_is_a_model_soon():
     ticks = itertools.count()
     first = []
     search = Search(
-        runner_of(load_digits),
+        runner_of(load_digits, 3),
         (512, 1024),
         ThreadExecutor(1),
         Clock(8.0, lambda: next(ticks) / 10),
@@ -175,10 +175,14 @@ def test_a_budget_that_cannot_be_filled_is_no_harm():
 
 def test_a_way_that_cannot_be_does_not_end_the_search():
     rng = np.random.default_rng(0)
-    y = np.arange(600) % 100
-    rows = TrainingRows((y[:, None] + rng.normal(size=(600, 2))).astype(np.float32), y, np.ones(600), np.arange(100))
-    found = fit(rows, 1200, n_trials=5)
-    assert found.packed.nbytes <= 1200
+    y = np.arange(180) % 30
+    rows = TrainingRows((y[:, None] + rng.normal(size=(180, 2))).astype(np.float32), y, np.ones(180), np.arange(30))
+    searches = []
+    found = fit(rows, 200, n_trials=5, progress=searches.append)
+    assert found.packed.nbytes <= 200
+    tried = [by_split[0].packed for by_split in searches[-1].outcomes.values()]
+    assert len(tried) == 5
+    assert None in tried  # a codebook for 30 classes, say, takes more
 
 
 def test_targets_may_have_any_unit():

@@ -180,7 +180,7 @@ def test_a_worker_that_dies_while_merging_costs_no_more(client, mortal, kill_at)
 
 
 def wait_until_nothing_is_held(client):
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 900.0
     while sum(client.run(on_workers.n_held).values()):
         assert time.monotonic() < deadline
 
@@ -375,7 +375,8 @@ def test_a_scheduler_that_goes_is_a_clear_error():
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
     ) as cluster:
-        away = connect(cluster.scheduler_address, timeout=0.5)
+        away = connect(cluster.scheduler_address, timeout=900)
+        away._timeout = 0.5  # it need not wait for this scheduler to come back
         descent = ClusterDescent(away, forest, Partitions.from_arrays(X, y, n_parts=2), LOSSES["mse"], 1.0)
     with pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ cannot be reached any more"):
         list(descent)
@@ -473,8 +474,8 @@ def rows_of(X, y):
 
 def test_a_search_on_the_cluster_finds_what_threads_find(client):
     rows = rows_of(DIGITS[0][::2], DIGITS[1][::2])
-    here = fit(rows, 700, n_trials=5)
-    there = fit(rows, 700, n_trials=5, executor=DaskExecutor(client))
+    here = fit(rows, 700, n_trials=3)
+    there = fit(rows, 700, n_trials=3, executor=DaskExecutor(client))
     assert there.packed == here.packed
     assert there.report.points == here.report.points
 
@@ -488,9 +489,9 @@ def test_a_worker_that_dies_during_a_search_does_not_change_what_is_found(mortal
             killed.append(next(iter(mortal.scheduler_info()["workers"])))
             kill(mortal, killed[0])
 
-    found = fit(rows, 300, n_trials=6, executor=DaskExecutor(mortal), progress=kill_one)
+    found = fit(rows, 300, n_trials=4, executor=DaskExecutor(mortal), progress=kill_one)
     assert killed
-    assert found.packed == fit(rows, 300, n_trials=6).packed
+    assert found.packed == fit(rows, 300, n_trials=4).packed
 
 
 @pytest.mark.parametrize(

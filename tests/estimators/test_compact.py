@@ -35,7 +35,7 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def digits():
-    return bh.CompactForestClassifier("2KB", n_trials=12, random_state=0).fit(X[::2], y[::2])
+    return bh.CompactForestClassifier("2KB", n_trials=6, random_state=0).fit(X[::2], y[::2])
 
 
 def test_it_fits_the_budget_and_answers_well(digits):

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -207,8 +208,8 @@ def test_a_forest_of_one_leaf_and_one_of_many_nodes(bits):
     number = bh.pack(RandomForestRegressor(5, random_state=0).fit(X_n, np.full(442, 7.0)), threshold_bits=bits)
     np.testing.assert_allclose(number.predict(X_n), 7.0, rtol=1e-2)
     rng = np.random.default_rng(0)
-    large = random_forest(rng, sizes=(40_000,), n_features=700, n_classes=1, thresholds=rng.normal(size=5000))
-    rows = rng.normal(size=(50, 700)).astype(np.float32)
+    large = random_forest(rng, sizes=(40_000,), n_features=300, n_classes=1, thresholds=rng.normal(size=5000))
+    rows = rng.normal(size=(50, 300)).astype(np.float32)
     packed = bh.pack(large, threshold_bits=bits, leaf_bits=16)
     assert packed.layout.n_inner > 30_000
     if bits == "exact":
@@ -278,6 +279,7 @@ def test_numbers_and_counts_are_rounded_with_rows():
         assert np.mean((to_scores - whole) ** 2) < np.mean((alone - whole) ** 2)
 
 
+@cache
 def boosted_on_noise(n_classes):
     random = np.random.default_rng(n_classes)
     X = random.normal(size=(1_500, 5)).astype(np.float32)

@@ -146,7 +146,7 @@ def test_a_dedicated_third_prunes(tmp_path):
 
 
 def test_the_search_for_budgets_is_one_of_the_methods(tmp_path):
-    options = (("budget", ("1KB", 2048)), ("trials", 4))
+    options = (("budget", ("1KB", 2048)), ("trials", 2))
     method = Method("search", base=SEARCH, options=options)
     found = bh.study.run(study_of(method, folds=2, sizes=("paper", "packed")), tmp_path / "results")
     assert list(found["status"]) == ["done"] * 4
@@ -251,7 +251,7 @@ def test_one_boosting_that_fails_does_not_fail_the_others(tmp_path):
 def test_searches_go_with_other_methods(tmp_path):
     methods = (
         Method("RF"),
-        Method("one", base=SEARCH, options={"budget": "1KB", "trials": 2}),
+        Method("one", base=SEARCH, options={"budget": "1KB", "trials": 1}),
         Method("small", base=SEARCH, options={"budget": [10, "1KB"], "trials": 2}),
     )
     found = bh.study.run(study_of(*methods, folds=2, max_leaves=(8,), n_trees=(4,)), tmp_path / "results")

@@ -190,7 +190,8 @@ class Search:
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(quickest)
         for first in range(len(self.budgets), len(starts), START_BATCH):
-            self._try(self._canonical(starts[first : first + START_BATCH]), is_stopping=True)
+            n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
+            self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
         turn = 0
         while not self._is_enough():
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
@@ -306,10 +307,16 @@ class Search:
     def _is_new(self, trial: Trial, trials: list[Trial]) -> bool:
         return trial not in self.outcomes and trial not in trials
 
-    def _canonical(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Return different trials that make sense, with the bits and bins that they come to."""
-        canonical = {replace(trial, growth=self.trying.canonical(trial.growth)): None for trial in trials}
-        return [trial for trial in canonical if is_sensible(trial)]
+    def _canonical(self, trials: Iterable[Trial], most: int | None = None) -> list[Trial]:
+        """Return the first different trials that make sense, `most` or all, with the bits and bins they come to."""
+        canonical: dict[Trial, None] = {}
+        for trial in trials:
+            if len(canonical) == most:  # to find the bins takes longer than many a trial
+                break
+            came_to = replace(trial, growth=self.trying.canonical(trial.growth))
+            if is_sensible(came_to):
+                canonical[came_to] = None
+        return list(canonical)
 
     def _compare(self) -> None:
         def is_enough() -> bool:
