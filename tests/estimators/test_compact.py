@@ -217,7 +217,7 @@ def test_the_room_of_a_device():
         ({"budget": -1}, "budget must be at least one byte, not -1"),
         ({"budget": 8}, "a budget of 8 bytes is too small: a model with one split takes [0-9]+ bytes here"),
         ({"budget": None}, "say how large the model may be"),
-        ({"budget": None, "target": "generic"}, "generic has no limits that are known: give budget too"),
+        ({"budget": None, "target": "generic"}, "target generic has no known flash size: give a budget too"),
         ({"target": "arduino-one"}, "there is no target 'arduino-one'"),
         ({"time_limit": 0}, "time_limit must be above 0 seconds, not 0"),
         ({"time_limit": None, "n_trials": None}, "say when to stop"),
