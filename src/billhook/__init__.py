@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from billhook import analysis, datasets, study
+    from billhook import analysis, datasets, study, tables
     from billhook._files import ModelFileError
-    from billhook.budget import FitReport, FitResult, fit_table
+    from billhook.budget import FitReport, FitResult, TooSmallError, fit_table
     from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, Target, emit, measure, targets
     from billhook.estimators import (
         CompactForestClassifier,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 # Where the public names are, imported when they are first asked for: `import billhook` itself takes no time.
 FOLDERS = {
-    "budget": ("FitReport", "FitResult", "fit_table"),
+    "budget": ("FitReport", "FitResult", "TooSmallError", "fit_table"),
     "codegen": ("DoesNotFitError", "Measurement", "MissingToolError", "Target", "emit", "measure", "targets"),
     "estimators": (
         "CompactForestClassifier",
@@ -63,7 +63,7 @@ FOLDERS = {
     ),
     "refinement": ("MergePasses", "MergeReport", "RefinementReport", "merge", "refine"),
 }
-PARTS = ("analysis", "datasets", "study")
+PARTS = ("analysis", "datasets", "study", "tables")
 
 __all__ = [
     "CompactForestClassifier",
@@ -88,6 +88,7 @@ __all__ = [
     "RefinedForestRegressor",
     "RefinementReport",
     "Target",
+    "TooSmallError",
     "analysis",
     "as_forest",
     "datasets",
@@ -104,6 +105,7 @@ __all__ = [
     "pruning_order",
     "refine",
     "study",
+    "tables",
     "targets",
     "to_estimator",
 ]

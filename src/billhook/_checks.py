@@ -38,7 +38,7 @@ def at_least_one(value: Any, name: str) -> int:
     return number
 
 
-def as_bytes(value: Any, name: str = "size") -> int:
+def as_bytes(value: Any, name: str = "size", *, least: int = 1) -> int:
     """Return the number of bytes that 4096, "4 KB", "64kb" or "1.5MB" mean; KB are 1024 bytes.
 
     Examples
@@ -55,6 +55,6 @@ def as_bytes(value: Any, name: str = "size") -> int:
         number = int(float(match[1]) * UNITS[match[2].upper()])
     else:
         number = as_int(value, name)
-    if number < 1:
-        raise ValueError(f"{name} must be at least one byte, not {value!r}")
+    if number < least:
+        raise ValueError(f"{name} must be at least {'one byte' if least == 1 else f'{least} bytes'}, not {value!r}")
     return number

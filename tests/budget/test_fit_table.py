@@ -87,6 +87,10 @@ def test_regression_a_target_and_a_saved_forest(tmp_path):
         ({"budget": 500, "n_trials": 0}, "n_trials must be at least 1, not 0"),
         ({"budget": 500, "n_trials": None, "time_limit": None}, "say when to stop: time_limit=60"),
         ({"budget": 500, "time_limit": -1.0, "n_trials": None}, "time_limit must be above 0 seconds, not -1.0"),
+        ({"budget": 500, "time_limit": "60", "n_trials": None}, "time_limit must be above 0 seconds, not '60'"),
+        ({"budget": 500, "n_jobs": 0}, "n_jobs must be a number of jobs"),
+        ({"budget": 500, "random_state": "a"}, "random_state"),
+        ({"budget": 500, "model": 3}, "int"),
         ({"budget": 500, "random_state": -1}, "random_state must be at least 0, not -1"),
         ({"budget": 500, "categorical": "hashed"}, "there is no encoding 'hashed'"),
         ({"budget": 500, "scoring": "acuracy"}, "there is no scoring 'acuracy'"),
@@ -112,3 +116,64 @@ def test_the_frame_of_the_caller_stays_as_it_is(wine):
     before = wine.copy()
     bh.fit_table(wine, "target", budget=300, n_trials=1)
     pandas.testing.assert_frame_equal(wine, before)
+
+
+def test_rows_of_a_class_without_weight_are_left_out_of_the_orders_too():
+    """Categories in an order, labels and features must be of the same rows."""
+    rng = np.random.default_rng(0)
+    names = np.array([f"n{k:02}" for k in range(40)])
+    codes = rng.integers(0, 40, 1500)
+    labels = np.where(codes % 2 == 0, "p", "q").astype(object)
+    labels[rng.random(1500) < 0.3] = "z"
+    frame = pandas.DataFrame({"name": names[codes], "y": labels})
+    weights = {"z": 0.0, "p": 1.0, "q": 1.0}
+    result = bh.fit_table(frame, "y", budget=600, n_trials=2, categorical="ordered", class_weight=weights)
+    assert result.report.classes == ("p", "q")
+    assert result.report.score > 0.95
+
+
+def test_a_forest_finds_its_features_by_name():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"age": rng.uniform(0, 80, 400), "income": rng.uniform(0, 9000, 400)})
+    y = (frame["age"] > 40).to_numpy().astype(int)
+    forest = RandomForestClassifier(10, random_state=0).fit(frame, y)
+    swapped = frame[["income", "age"]].assign(y=y)
+    result = bh.fit_table(swapped, "y", budget=400, n_trials=2, model=forest)
+    assert result.report.score > 0.95
+    renamed = swapped.rename(columns={"income": "wages"})
+    with pytest.raises(ValueError, match="lacks a feature that the model was trained on, 'income'"):
+        bh.fit_table(renamed, "y", budget=400, n_trials=2, model=forest)
+
+
+def test_the_model_predicts_the_frame_it_was_fitted_to(wine, result):
+    assert np.mean(result.packed.predict(wine) == wine["target"]) > 0.85
+    assert result.packed.predict_proba(wine.drop(columns="target")).shape == (178, 3)
+    assert repr(result).startswith(f"FitResult({result.packed.nbytes:,} bytes of 500; held-out accuracy ")
+    assert len(repr(result)) < 200
+
+
+def test_a_table_knows_its_labels(wine):
+    from billhook.tables import table_of_frame
+
+    table = table_of_frame(wine, "target")
+    assert bh.fit_table(table, budget=300, n_trials=1).packed.nbytes <= 300
+    with pytest.raises(ValueError, match="a Table knows its labels"):
+        bh.fit_table(table, "target", budget=300, n_trials=1)
+
+
+def test_a_reserve_of_nothing_is_one():
+    frame = load_diabetes(as_frame=True).frame
+    assert (
+        bh.fit_table(frame, "target", budget=300, target="arduino-uno", reserve="0", n_trials=1).packed.nbytes <= 300
+    )
+
+
+def test_an_interruption_is_raised_unless_the_best_is_to_be_kept(wine):
+    def interrupt(search):
+        if search.best(search.budgets[-1]) is not None and not search.is_interrupted:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bh.fit_table(wine, "target", budget=300, n_trials=5, progress=interrupt)
+    kept = bh.fit_table(wine, "target", budget=300, n_trials=5, progress=interrupt, keep_best=True)
+    assert kept.was_interrupted

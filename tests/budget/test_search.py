@@ -147,7 +147,7 @@ def test_an_interruption_keeps_the_best_so_far():
 
     with pytest.raises(KeyboardInterrupt):
         fit(runner.rows, 500, n_trials=50, progress=once)
-    found = fit(runner.rows, 500, n_trials=50, keeps_best=True, progress=once)
+    found = fit(runner.rows, 500, n_trials=50, keep_best=True, progress=once)
     assert found.was_interrupted
     assert found.packed.nbytes <= 500
     assert np.mean(found.packed.predict(runner.rows.X) == runner.rows.labels) > 0.9
@@ -162,7 +162,7 @@ def test_an_interruption_of_the_last_model_keeps_the_one_of_fewer_rows():
     rows = rows_of(load_iris)
     with pytest.raises(KeyboardInterrupt):
         fit(rows, 400, n_trials=2, progress=interrupt)
-    found = fit(rows, 400, n_trials=2, progress=interrupt, keeps_best=True)
+    found = fit(rows, 400, n_trials=2, progress=interrupt, keep_best=True)
     assert found.was_interrupted
     assert np.mean(found.packed.predict(rows.X) == rows.labels) > 0.9
 

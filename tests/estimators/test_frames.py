@@ -124,3 +124,22 @@ def test_labels_that_do_not_go_with_the_rows_are_refused():
         model.fit(FRAMES["pandas"](), np.full(N_ROWS, "yes"))
     with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
         model.fit(FRAMES["pandas"](), Y, np.ones(3))
+    with pytest.raises(ValueError, match="all weights are zero"):
+        model.fit(FRAMES["pandas"](), Y, np.zeros(N_ROWS))
+    with pytest.raises(ValueError, match="a weight that is negative, infinite or not a number"):
+        model.fit(FRAMES["pandas"](), Y, np.full(N_ROWS, np.inf))
+    with pytest.raises(ValueError, match="y holds 1 missing labels"):
+        model.fit(FRAMES["pandas"](), [None, *Y[1:].tolist()])
+    with pytest.raises(ValueError, match="column 'age' of X holds infinity"):
+        model.fit(FRAMES["pandas"]().assign(age=[np.inf, *range(1, N_ROWS)]), Y)
+
+
+def test_a_refit_keeps_the_encoding_and_the_columns():
+    frame = FRAMES["pandas"]()
+    model = bh.CompactForestClassifier("1KB", n_trials=3, random_state=0).fit(frame, Y)
+    kinds = [column.kind for column in model.packed_.encoding.columns]
+    model.refit(frame, Y, model.front_[-1].nbytes)
+    assert [column.kind for column in model.packed_.encoding.columns] == kinds
+    with pytest.raises(ValueError, match="feature names"):
+        model.refit(frame[["age", "city", "member"]], Y, "1KB")
+    assert model.feature_names_in_.tolist() == ["city", "age", "member"]

@@ -10,7 +10,14 @@ from billhook._types import Vector
 from billhook.budget._compress import TooSmallError
 from billhook.budget._scoring import score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
-from billhook.budget._splits import TrainingRows, sample_row_numbers, split_rows, training_rows
+from billhook.budget._splits import (
+    Split,
+    TrainingRows,
+    row_weights,
+    sample_row_numbers,
+    split_rows,
+    training_rows,
+)
 from billhook.budget._trial_runner import TrialRunner
 from billhook.tables import Categorical, CategoricalEncoding, Encoding, Table, encode
 
@@ -55,15 +62,16 @@ def encode_table(
     class_weight : dict or "balanced", optional
     seed : int
     """
-    if weight is not None and (weight == 0.0).any():
-        table, weight = table.take(np.flatnonzero(weight)), weight[weight != 0.0]
-    X, encoding = encode(table, categorical or choose_encoding(table, budget, seed, scoring))
+    is_classification = table.task != "regression"
+    weights = row_weights(table.y, weight, class_weight, is_classification=is_classification)
+    if not weights.all():  # rows that say nothing are left out of the table too, which orders are learned from
+        table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0.0]
+    X, encoding = encode(table, categorical or choose_encoding(table, budget, seed, scoring, weights))
     rows = training_rows(
         X,
         table.y,
-        is_classification=table.task != "regression",
-        weight=weight,
-        class_weight=class_weight,
+        is_classification=is_classification,
+        weight=weights,
         feature_names=encoding.feature_names,
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
@@ -72,7 +80,9 @@ def encode_table(
     )
 
 
-def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -> CategoricalEncoding:
+def choose_encoding(
+    table: Table, budget: int, seed: int, scoring: Any = None, weight: Vector | None = None
+) -> CategoricalEncoding:
     """Return the encoding with which a model of this size does better on held-out rows; of equals the shorter.
 
     Orders are learned without the rows that judge them. `scoring` says what is better, as for `fit`.
@@ -81,9 +91,18 @@ def choose_encoding(table: Table, budget: int, seed: int, scoring: Any = None) -
         return "ordered"
     if len(table.y) > MOST_ROWS:
         labels = None if table.task == "regression" else table.y
-        table = table.take(sample_row_numbers(labels, len(table.y), MOST_ROWS, seed))
+        numbers = sample_row_numbers(labels, len(table.y), MOST_ROWS, seed)
+        table, weight = table.take(numbers), None if weight is None else weight[numbers]
+    is_classification = table.task != "regression"
+    unencoded = np.zeros((len(table.y), 1), np.float32)
+    whole = training_rows(unencoded, table.y, is_classification=is_classification, weight=weight)
     scores = {
-        encoding: np.mean([_score(table, encoding, number, budget, seed, scoring) for number in range(N_SPLITS)])
+        encoding: np.mean(
+            [
+                _score(table, whole, encoding, split_rows(whole, number, seed), budget, seed, scoring)
+                for number in range(N_SPLITS)
+            ]
+        )
         for encoding in ENCODINGS
     }
     return "one_hot" if scores["one_hot"] > scores["ordered"] else "ordered"
@@ -110,10 +129,16 @@ class OrderedFeatures:
         return OrderedFeatures(self.table.take(rows))
 
 
-def _score(table: Table, encoding: CategoricalEncoding, number: int, budget: int, seed: int, scoring: Any) -> float:
-    is_classification = table.task != "regression"
-    whole = training_rows(np.zeros((len(table.y), 1), np.float32), table.y, is_classification=is_classification)
-    split = split_rows(whole, number, seed)
+def _score(
+    table: Table,
+    whole: TrainingRows,
+    encoding: CategoricalEncoding,
+    split: Split,
+    budget: int,
+    seed: int,
+    scoring: Any,
+) -> float:
+    """Return the score of a small model on held-out rows, with an encoding learned from the others."""
     _, learned = encode(table.take(split.train), encoding)
     X = learned.apply(dict(zip(table.names, table.columns, strict=True)))
     rows = replace(whole, X=X)
@@ -130,5 +155,7 @@ def _notes_on(encoding: Encoding) -> tuple[str, ...]:
     kinds = {column.kind for column in encoding.columns if len(column.categories or ()) > 2}
     if not kinds:
         return ()
-    encoded = "one-hot encoded" if "one_hot" in kinds else "one feature each, their categories in the order of y"
+    encoded = (
+        "one-hot encoded" if "one_hot" in kinds else "one feature each: categories are ordered by their mean label"
+    )
     return (f"Categorical columns are {encoded}; functions in the C header put categories into a row.",)

@@ -31,7 +31,7 @@ LARGEST_TARGET = 1e100
 EXAMPLES = 1_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FitResult:
     """The best model that was found.
 
@@ -54,6 +54,10 @@ class FitResult:
     report: FitReport
     was_interrupted: bool
     examples: NDArray[np.float32]
+
+    def __repr__(self) -> str:
+        score = f"held-out {self.report.scoring} {self.report.score:.4g}"
+        return f"FitResult({self.packed.nbytes:,} bytes of {self.report.budget:,}; {score}; {self.packed!r})"
 
     def save(self, folder: str | PathLike[str], *, name: str = "model", force: bool = False) -> None:
         """Write ``model.bhk``, ``report.html`` and a C project ``c`` to a folder: all of them or none.
@@ -83,7 +87,7 @@ def fit(
     n_jobs: int = 1,
     families: tuple[str, ...] = FAMILIES,
     final: Callable[[Trial], Packed] | None = None,
-    keeps_best: bool = False,
+    keep_best: bool = False,
     target: Target | None = None,
     title: str = "",
     notes: tuple[str, ...] = (),
@@ -93,7 +97,7 @@ def fit(
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
     The time is that of `clock` if it runs already, else `time_limit` seconds from now. `final` makes the last model
-    of the best trial, by default from all rows. With `keeps_best`, an interruption ends the search and what is best
+    of the best trial, by default from all rows. With `keep_best`, an interruption ends the search and what is best
     so far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
@@ -113,7 +117,7 @@ def fit(
         executor or ThreadExecutor(n_jobs),
         clock if n_trials is None else replace(clock, limit=None),
         n_trials=n_trials,
-        keeps_best=keeps_best,
+        keep_best=keep_best,
         progress=progress,
         families=families if user_ensemble is None else ("user",),
     )
@@ -125,7 +129,7 @@ def fit(
         progress(search)
         packed = search.final(budget) if final is None else final(best.trial)
     except (Exception, KeyboardInterrupt) as error:
-        if not keeps_best or not is_interruption(error):
+        if not keep_best or not is_interruption(error):
             raise
         search.is_interrupted, packed = True, best.packed
     search.is_built, search.stage = True, "writing the report"

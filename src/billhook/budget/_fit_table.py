@@ -1,15 +1,18 @@
 """What `billhook fit` does, from Python: from a table to the most accurate model that fits."""
 
+import secrets
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from joblib import effective_n_jobs
 
-from billhook._checks import at_least_one
+from billhook._checks import as_int, at_least_one, resolve_name
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
@@ -20,7 +23,8 @@ from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
 from billhook.codegen import target_named
-from billhook.forest import Forest, load
+from billhook.forest import load
+from billhook.interop import as_forest
 from billhook.tables import (
     CategoricalEncoding,
     Table,
@@ -46,13 +50,13 @@ def fit_table(
     scoring: Any = None,
     class_weight: Any = None,
     categorical: CategoricalEncoding | None = None,
-    model: Forest | str | PathLike[str] | None = None,
+    model: Any = None,
     time_limit: float | None = 60.0,
     n_trials: int | None = None,
-    random_state: int = 0,
+    random_state: int | None = 0,
     n_jobs: int | None = None,
     scheduler: str | None = None,
-    keep_best: bool = True,
+    keep_best: bool = False,
     progress: Callable[[Search], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> FitResult:
@@ -84,13 +88,14 @@ def fit_table(
     class_weight : dict or "balanced", optional
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
-    model : Forest or path of a model file, optional
-        A forest to compress instead of growing one. Give rows that it has not seen.
+    model : Forest, fitted estimator, or path of a model file, optional
+        An ensemble to compress instead of growing one. Give rows that it has not seen.
     time_limit : float
         Seconds, from reading the table to the report. More time, better models.
     n_trials : int, optional
         How many configurations to evaluate, instead of a time limit: the same table and seed give the same model.
-    random_state : int
+    random_state : int or None
+        The seed of all that is random; None is another one every time.
     n_jobs : int, optional
         How many configurations to evaluate at a time; -1 is one for each processor.
     scheduler : str, optional
@@ -118,15 +123,18 @@ def fit_table(
     """
     clock = Clock(checked_time_limit(time_limit, n_trials))
     limit = limit_for(budget, target, reserve)
+    seed = checked_seed(random_state)
+    if n_jobs == 0:
+        raise ValueError("n_jobs must be a number of jobs, or -1 for one for each processor, not 0")
     if out is not None:
         check_output(out, force=force)
     options = {
         "scoring": scoring,
         "clock": clock,
         "n_trials": None if n_trials is None else at_least_one(n_trials, "n_trials"),
-        "seed": checked_seed(random_state),
+        "seed": seed,
         "target": None if target is None else target_named(target),
-        "keeps_best": keep_best,
+        "keep_best": keep_best,
         "progress": progress,
     }
     log = log or (lambda _note: None)
@@ -146,7 +154,7 @@ def fit_table(
                 categorical=categorical or (None if model is None else "one_hot"),
                 scoring=scoring,
                 class_weight=class_weight,
-                seed=random_state,
+                seed=seed,
             )
             result = fit(
                 encoded.rows,
@@ -164,24 +172,29 @@ def fit_table(
     return result
 
 
-def checked_time_limit(time_limit: float | None, n_trials: int | None) -> float | None:
+def checked_time_limit(time_limit: Any, n_trials: int | None) -> float | None:
     """Return the time limit, or raise ValueError if the search would have no end."""
     if time_limit is None and n_trials is None:
         raise ValueError("say when to stop: time_limit=60 (seconds), or n_trials=50")
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) > 0.0):
         raise ValueError(f"time_limit must be above 0 seconds, not {time_limit!r}")
     return None if time_limit is None else float(time_limit)
 
 
-def checked_seed(random_state: int) -> int:
-    """Return the seed, or raise ValueError if it is negative."""
-    if random_state < 0:
-        raise ValueError(f"random_state must be at least 0, not {random_state}")
-    return random_state
+def checked_seed(random_state: int | None) -> int:
+    """Return the seed, a new one for None; or raise an error if it is none."""
+    if random_state is None:
+        return secrets.randbits(31)
+    seed = as_int(random_state, "random_state")
+    if seed < 0:
+        raise ValueError(f"random_state must be at least 0, not {seed}")
+    return seed
 
 
 def _read(table: Any, label: str | None, task: str | None) -> Table:
     if isinstance(table, Table):
+        if label is not None or task is not None:
+            raise ValueError("a Table knows its labels and its task: leave label and task out")
         return table
     if label is None:
         raise ValueError("label must be the name of the column to predict, not None")
@@ -192,9 +205,10 @@ def _read(table: Any, label: str | None, task: str | None) -> Table:
     return table_of_frame(table, label, task=task)
 
 
-def _user_ensemble(model: Forest | str | PathLike[str], rows: TrainingRows) -> UserEnsemble:
-    """Return the forest that is to be made to fit, if it goes with the rows."""
-    forest, source = (model, "the forest") if isinstance(model, Forest) else (load(model), str(model))
+def _user_ensemble(model: Any, rows: TrainingRows) -> UserEnsemble:
+    """Return the forest that is to be made to fit, its features in the order of the rows', if it goes with them."""
+    is_path = isinstance(model, str | PathLike)
+    forest, source = (load(model), str(model)) if is_path else (as_forest(model), "the model")
     if (forest.classes is None) != (rows.classes is None):
         task = "regression" if rows.classes is None else "classification"
         raise ValueError(
@@ -202,13 +216,20 @@ def _user_ensemble(model: Forest | str | PathLike[str], rows: TrainingRows) -> U
         )
     if forest.n_features != rows.X.shape[1]:
         raise ValueError(f"{source} takes {forest.n_features} features, and the table has {rows.X.shape[1]}")
-    return UserEnsemble.fitted(forest)
+    if forest.feature_names is None or rows.feature_names is None or forest.feature_names == rows.feature_names:
+        return UserEnsemble.fitted(forest)
+    place = {name: number for number, name in enumerate(rows.feature_names)}
+    for name in forest.feature_names:
+        resolve_name(name, place, f"the table lacks a feature that {source} was trained on,", "it has")
+    # The last entry is for -1: leaves.
+    new_number = np.array([*(place[name] for name in forest.feature_names), -1], np.int32)
+    return UserEnsemble.fitted(replace(forest, feature=new_number[forest.feature], feature_names=rows.feature_names))
 
 
 def _notes_on(model: Any) -> tuple[str, ...]:
     if model is None:
         return ()
-    source = "the forest" if isinstance(model, Forest) else str(model)
+    source = str(model) if isinstance(model, str | PathLike) else "the model"
     return (f"If {source} was trained on these rows, it looks better on them than on others.",)
 
 

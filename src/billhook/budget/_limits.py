@@ -18,12 +18,12 @@ def limit_for(budget: int | str | None, target: str | None, reserve: int | str) 
     """
     if budget is None and target is None:
         raise ValueError("say how large the model may be: budget='4KB', or target='arduino-uno', or both")
-    if reserve and target is None:
+    reserved = as_bytes(reserve, "reserve", least=0)
+    if reserved and target is None:
         raise ValueError("reserve keeps bytes of a target's flash: say which, as target='arduino-uno'")
     limits = [] if budget is None else [as_bytes(budget, "budget")]
     if target is not None:
         chosen = target_named(target)
-        reserved = as_bytes(reserve, "reserve") if reserve else 0
         left = data_limit(chosen, reserved)
         if left is not None and left < 1:
             raise DoesNotFitError(

@@ -81,7 +81,7 @@ class Search:
         How many trials; then the clock does not count.
     share_of_last : float
         The share of the trials that the last budget gets.
-    keeps_best : bool
+    keep_best : bool
         Whether an interruption ends the search and keeps the best so far.
     progress : function, optional
         Called after each batch with the search.
@@ -93,7 +93,7 @@ class Search:
     clock: Clock
     n_trials: int | None = None
     share_of_last: float = 0.7
-    keeps_best: bool = False
+    keep_best: bool = False
     progress: Callable[["Search"], None] = lambda _search: None
     families: tuple[str, ...] = FAMILIES
 
@@ -165,7 +165,7 @@ class Search:
             self._compare()
         except (Exception, KeyboardInterrupt) as error:
             self.is_interrupted = is_interruption(error)
-            if not self.is_interrupted or not self.keeps_best or self.best(self.budgets[-1]) is None:
+            if not self.is_interrupted or not self.keep_best or self.best(self.budgets[-1]) is None:
                 raise
         self.stage = "learning from all rows"
 

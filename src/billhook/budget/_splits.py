@@ -48,6 +48,25 @@ class TrainingRows:
         return self.y if self.classes is None else self.classes[self.y]
 
 
+def row_weights(y: NDArray[Any], weight: Vector | None, class_weight: Any, *, is_classification: bool) -> Vector:
+    """Return the weights of rows times those of their classes, or raise ValueError if they cannot be learned from."""
+    weights = np.ones(len(y)) if weight is None else weight
+    if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
+        raise ValueError("sample_weight holds a weight that is negative, infinite or not a number")
+    if class_weight is not None:
+        if not is_classification:
+            raise ValueError(f"class_weight must be None for regression, not {class_weight!r}: there are no classes")
+        from sklearn.utils import compute_sample_weight
+
+        of_classes = compute_sample_weight(class_weight, y)
+        if not (np.isfinite(of_classes).all() and (of_classes >= 0.0).all()):
+            raise ValueError(f"class_weight holds a weight that is negative or infinite: {class_weight!r}")
+        weights = weights * of_classes
+    if not weights.any():
+        raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
+    return weights
+
+
 def training_rows(
     X: NDArray[np.float32],
     y: NDArray[Any],
@@ -58,18 +77,8 @@ def training_rows(
     feature_names: tuple[str, ...] | None = None,
 ) -> TrainingRows:
     """Return rows to learn from, their labels as class numbers; rows of weight 0 are left out."""
-    weights = np.ones(len(y)) if weight is None else weight
-    if class_weight is not None and not is_classification:
-        raise ValueError(f"class_weight must be None for regression, not {class_weight!r}: there are no classes")
-    if class_weight is not None:
-        from sklearn.utils import compute_sample_weight
-
-        weights = weights * compute_sample_weight(class_weight, y)
-    if not (weights >= 0.0).all():
-        raise ValueError("sample_weight holds a weight that is negative or not a number")
-    if not (weights > 0.0).all():  # they say nothing, and a class of such rows is none
-        if not (weights > 0.0).any():
-            raise ValueError("all weights are zero: sample_weight must be above 0 for some rows")
+    weights = row_weights(y, weight, class_weight, is_classification=is_classification)
+    if not weights.all():  # they say nothing, and a class of such rows is none
         X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
     if (weights != np.rint(weights)).any():  # whole ones count rows, as leaves do
         weights = weights / weights.mean()
@@ -107,11 +116,10 @@ def split_rows(rows: TrainingRows, number: int, seed: int) -> Split:
     """
     random = np.random.default_rng([seed, number])
     shuffled = random.permutation(rows.n_rows)
+    ordered = shuffled[np.argsort(rows.y[shuffled], kind="stable")]
     if rows.classes is not None:
-        ordered = shuffled[np.argsort(rows.y[shuffled], kind="stable")]
         group = np.searchsorted(rows.y[ordered], np.arange(rows.classes.size + 1))
     else:
-        ordered = shuffled[np.argsort(rows.y[shuffled], kind="stable")]
         n_groups = max(1, min(20, rows.n_rows // 20))
         group = np.linspace(0, rows.n_rows, n_groups + 1).astype(np.int64)
         ordered = np.concatenate([random.permutation(part) for part in np.split(ordered, group[1:-1])])

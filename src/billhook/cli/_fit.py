@@ -109,6 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
             random_state=arguments.seed,
             n_jobs=arguments.jobs,
             scheduler=arguments.scheduler,
+            keep_best=True,
             progress=partial(_show, display),
             log=log,
         )

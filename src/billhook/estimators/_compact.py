@@ -30,7 +30,7 @@ from billhook.estimators._frames import frame_features, frame_table, has_categor
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import Packed
-from billhook.tables import Encoding
+from billhook.tables import CategoricalEncoding, Encoding
 
 
 class FrontEntry(NamedTuple):
@@ -132,30 +132,41 @@ class _CompactForest(ForestEstimator):
         if not fitting:
             smallest = self.front_[0].nbytes
             raise ValueError(f"the smallest model of the front takes {smallest:,} bytes, more than {limit:,}")
-        rows, encoding, _ = self._training_rows(X, y, sample_weight, limit, self._seed)
+        rows, encoding, _ = self._training_rows(X, y, sample_weight, limit, self._seed, fitted=self._packed())
         trial = replace(fitting[-1].trial, budget=min(limit, fitting[-1].trial.budget))
         packed = build(rows, trial, user_ensemble=self._user_ensemble(rows), seed=self._seed)
         self._set_model(packed, encoding)
         return self
 
     def _training_rows(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, limit: int, seed: int
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        limit: int,
+        seed: int,
+        fitted: Packed | None = None,
     ) -> tuple[TrainingRows, Encoding | None, tuple[str, ...]]:
-        """Return the rows to learn from and, if columns are categorical, how they became features."""
+        """Return the rows to learn from and, if columns are categorical, how they became features.
+
+        They have to be like those of a `fitted` model, and are encoded as they were for that.
+        """
         is_classification = isinstance(self, ClassifierMixin)
+        reset = fitted is None
         if has_categories(X):
-            table, weight = frame_table(self, X, y, sample_weight, is_classification=is_classification)
+            options: dict[str, Any] = {"is_classification": is_classification, "reset": reset}
+            table, weight = frame_table(self, X, y, sample_weight, **options)
             encoded = encode_table(
                 table,
                 limit,
-                categorical=None if self.estimator is None else "one_hot",
+                categorical=self._encoding_kind(fitted),
                 scoring=self.scoring,
                 weight=weight,
                 class_weight=self.class_weight,
                 seed=seed,
             )
             return encoded.rows, encoded.encoding, (*table.notes, *encoded.notes)
-        X, y, weight = self._checked(X, y, sample_weight)
+        X, y, weight = self._checked(X, y, sample_weight, reset=reset)
         names = getattr(self, "feature_names_in_", None)
         rows = training_rows(
             X,
@@ -166,6 +177,13 @@ class _CompactForest(ForestEstimator):
             feature_names=None if names is None else tuple(names),
         )
         return rows, None, ()
+
+    def _encoding_kind(self, fitted: Packed | None) -> CategoricalEncoding | None:
+        """Return how categorical columns are encoded: as they were, or one-hot for an ensemble of the user's."""
+        if fitted is not None and fitted.encoding is not None:
+            kinds = {column.kind for column in fitted.encoding.columns}
+            return "one_hot" if "one_hot" in kinds else "ordered"
+        return None if self.estimator is None else "one_hot"
 
     def _set_model(self, packed: Packed, encoding: Encoding | None) -> None:
         self.packed_ = packed if encoding is None else packed.with_encoding(encoding)
@@ -185,6 +203,12 @@ class _CompactForest(ForestEstimator):
         check_is_fitted(self)
         packed: Packed = self.packed_
         return packed
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
 
     def _user_ensemble(self, rows: TrainingRows) -> UserEnsemble | None:
         if self.estimator is None:

@@ -11,6 +11,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from billhook.forest import Forest
 
 
+def as_weights_of(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return the weights of rows as an array, one for each label."""
+    weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weight is not None and weight.shape != (len(y),):
+        raise ValueError(f"sample_weight has shape {weight.shape} for {len(y)} rows")
+    return weight
+
+
 class ForestEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What the estimators that fit a forest and prune or refine it have in common.
 
@@ -23,17 +31,15 @@ class ForestEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     n_jobs: int | None
 
     def _checked(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool = True
     ) -> tuple[Any, Any, NDArray[np.float64] | None]:
         """Return the rows, labels and weights of a fit as arrays."""
         is_classes = isinstance(self, ClassifierMixin)
-        X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=not is_classes)
+        options = {"dtype": np.float32, "ensure_all_finite": "allow-nan", "y_numeric": not is_classes}
+        X, y = validate_data(self, X, y, reset=reset, **options)
         if is_classes:
             check_classification_targets(y)
-        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        if weight is not None and weight.shape != (len(y),):
-            raise ValueError(f"sample_weight has shape {weight.shape} for {len(y)} rows")
-        return X, y, weight
+        return X, y, as_weights_of(y, sample_weight)
 
     def _fitted(self, X: Any, y: Any, weight: Any, rows: NDArray[np.int64]) -> Any:
         if isinstance(self.estimator, FrozenEstimator):

@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from billhook._types import Vector
+from billhook.estimators._forest_estimator import as_weights_of
 from billhook.packing import Packed
 from billhook.tables import Categorical, Table, features_of, frame_columns, is_frame, table_of
 
@@ -18,20 +19,34 @@ def has_categories(X: Any) -> bool:
 
 
 def frame_table(
-    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, is_classification: bool
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    is_classification: bool,
+    reset: bool = True,
 ) -> tuple[Table, Vector | None]:
-    """Return a data frame and its labels as a table, and the weights; the estimator learns the column names."""
-    validate_data(estimator, X, skip_check_array=True)
-    labels = column_or_1d(y, warn=True, dtype=None if is_classification else np.float64)
+    """Return a data frame and its labels as a table, and the weights.
+
+    With `reset` the estimator learns what the columns are; else they must be those that it knows.
+    """
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    labels = column_or_1d(y, warn=True)
+    n_missing = sum(label is None or label != label for label in labels.tolist())
+    if n_missing:
+        raise ValueError(f"y holds {n_missing:,} missing labels")
     if is_classification:
         check_classification_targets(labels)
-    elif not np.isfinite(labels).all():
-        raise ValueError("y holds numbers that are missing or infinite")
-    weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight is not None and weight.shape != labels.shape:
-        raise ValueError(f"sample_weight has shape {weight.shape} for {len(labels)} rows")
-    task = "classification" if is_classification else "regression"
-    return table_of(X, labels, task=task, title="X"), weight
+    else:
+        labels = labels.astype(np.float64)
+        if not np.isfinite(labels).all():
+            raise ValueError("y holds a number that is infinite")
+    table = table_of(X, labels, task="classification" if is_classification else "regression", title="X")
+    for name, column in zip(table.names, table.columns, strict=True):
+        if not isinstance(column, Categorical) and np.isinf(column).any():
+            raise ValueError(f"column {name!r} of X holds infinity, or a number too large for float32")
+    return table, as_weights_of(labels, sample_weight)
 
 
 def frame_features(estimator: Any, X: Any, packed: Packed) -> NDArray[np.float32]:

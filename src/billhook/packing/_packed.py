@@ -16,7 +16,7 @@ from billhook.packing._file import save_packed
 from billhook.packing._layout import ByteLayout
 from billhook.packing._order import splits_by_feature
 from billhook.packing._quantizers import MISSING, Quantizer
-from billhook.tables import Encoding
+from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame
 
 # What is as in the Forest.
 ABOUT = ("link", "task", "ties", "rounding", "n_features", "classes", "feature_names", "origin")
@@ -69,10 +69,20 @@ class Packed:
 
     def scores(self, X: ArrayLike) -> Int64Array:
         """Return the raw scores in units of `scale`, (rows, columns): the whole numbers that the target computes."""
-        rows = as_rows(X, self)
+        rows = self._rows(X)
         codes = codes_of(rows, self.used, self.quantizers, missing_values=self.layout.missing != "none")
         raw = self.coded.decision_function(codes).reshape(rows.shape[0], self.layout.n_columns)
         return np.rint(raw).astype(np.int64)
+
+    def _rows(self, X: Any) -> Float32Array:
+        """Return rows as features; of a data frame with the columns that were encoded, encode them."""
+        if self.encoding is None or not is_frame(X):
+            return as_rows(X, self)
+        categorical = frame_columns(X, names=self.encoding.categorical).values()
+        is_encoded = tuple(X.columns) == self.feature_names
+        if is_encoded and not any(isinstance(column, Categorical) for column in categorical):
+            return as_rows(X, self)
+        return features_of(X, self)
 
     def decision_function(self, X: ArrayLike) -> Vector:
         """Return the raw scores, as `Forest.decision_function`; of two classes the second's minus the first's."""
