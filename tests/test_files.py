@@ -67,7 +67,7 @@ def test_if_a_file_cannot_be_moved_those_before_it_are_moved_back(tmp_path):
 
 def test_a_folder_with_something_in_it_is_refused(tmp_path):
     write(tmp_path, a="old")
-    with pytest.raises(FileExistsError, match="not empty; choose another, or use force"), atomic_folder(tmp_path):
+    with pytest.raises(FileExistsError, match="not empty; force=True replaces files in it"), atomic_folder(tmp_path):
         pass
     with pytest.raises(NotADirectoryError, match="this is a file"), atomic_folder(tmp_path / "a"):
         pass
