@@ -75,11 +75,9 @@ def fitted_quantizer(threshold: Float32Array, bits: int, values: Vector) -> Unif
     if first.scale == 0:
         return first
     ordered = np.sort(threshold[np.isfinite(threshold)])
-    below = np.searchsorted(values, threshold, side="right")
 
     def n_wrong(quantizer: UniformQuantizer) -> Int64Array:
-        ends = quantizer.bounds(quantizer.threshold_codes(threshold, values))
-        return np.asarray(np.abs(np.searchsorted(values, ends, side="right") - below).sum(axis=-1))
+        return np.asarray(quantizer.code_thresholds(threshold, values)[1].sum(axis=-1))
 
     def best_of(quantizer: UniformQuantizer, scales: list[int], offsets: list[int]) -> UniformQuantizer:
         """Return the quantizer with the best scale and offset, of all pairs; the first of equals."""

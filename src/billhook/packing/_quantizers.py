@@ -111,15 +111,33 @@ class UniformQuantizer:
 
         Of those on either side of a threshold, or else the nearer; beyond the steps, that of all values.
         """
+        return self.code_thresholds(threshold, values)[0]
+
+    def code_thresholds(self, threshold: Float32Array, values: Vector) -> tuple[Int64Array, Int64Array]:
+        """Return the codes of thresholds, as `threshold_codes`, and how many values go another way at each."""
         code = self.codes(threshold)
-        down, up = np.clip(code - 1, 0, self.n_codes - 2), np.clip(code, 0, self.n_codes - 2)
+        highest = self._highest
         below = np.searchsorted(values, threshold, side="right")
-        off_down, off_up = (np.abs(np.searchsorted(values, self.bounds(c), side="right") - below) for c in (down, up))
+
+        def side(code: Int64Array) -> tuple[Vector, Int64Array]:
+            """Return the largest number with a code, and how many values go another way if a threshold has it."""
+            largest = self.largest(code)
+            bound = round_down(np.where(code < highest, largest, np.inf))
+            return largest, np.abs(np.searchsorted(values, bound, side="right") - below)
+
+        down, up = np.clip(code - 1, 0, self.n_codes - 2), np.clip(code, 0, self.n_codes - 2)
+        (below_it, off_down), (above_it, off_up) = side(down), side(up)
         with np.errstate(invalid="ignore"):  # steps by keys may end at infinity
-            is_nearer = threshold - self.largest(down) < self.largest(up) - threshold
-        chosen = np.where((off_down < off_up) | (is_nearer & (off_down == off_up)), down, up)
+            is_nearer = threshold - below_it < above_it - threshold
+        is_down = (off_down < off_up) | (is_nearer & (off_down == off_up))
         is_beyond = (threshold > self.largest(np.array([self.n_codes - 1]))) | np.isposinf(threshold)
-        return np.where(is_beyond, self.n_codes - 1, chosen)
+        codes = np.where(is_beyond, self.n_codes - 1, np.where(is_down, down, up))
+        return codes, np.where(is_beyond, values.size - below, np.where(is_down, off_down, off_up))
+
+    @property
+    def _highest(self) -> Int64Array:
+        """The code of infinity."""
+        return self.codes(np.array([np.inf], np.float32))
 
     def largest(self, code: Int64Array) -> Vector:
         """Return the largest number with a code, or a smaller one, if codes went on for ever."""
@@ -131,8 +149,7 @@ class UniformQuantizer:
 
     def bounds(self, code: Int64Array) -> Float32Array:
         """Return the largest float32 with a code, or a smaller one."""
-        highest = self.codes(np.array([np.inf], np.float32))
-        largest = np.where(code < highest, self.largest(code), np.inf)
+        largest = np.where(code < self._highest, self.largest(code), np.inf)
         return round_down(largest)
 
 
