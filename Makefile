@@ -11,7 +11,9 @@ demo: .venv/.kernels
 	$(BIN)/billhook fit --demo --budget 4KB --time-limit 40 --out build/demo --force
 	$(MAKE) --no-print-directory -C build/demo/c test
 
-test: .venv/.installed-dev .venv/.tried-packages lint
+test:
+	@$(MAKE) --no-print-directory --jobs 2 .venv/.installed-dev .venv/.tried-packages
+	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/.installed-dev
