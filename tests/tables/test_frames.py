@@ -140,7 +140,7 @@ def test_numbers_are_categorical_where_a_model_asks_for_it(frame_of):
     frame = frame_of({"a": [10.0, 2.5, None], "b": [True, None, False], "c": [1, 2, 3]})
     columns = frame_columns(frame, categorical={"a", "b"})
     assert (columns["a"].categories, texts_of(columns["a"])) == (("10", "2.5"), ["10", "2.5", None])
-    assert texts_of(columns["b"]) == ["True", None, "False"]
+    assert texts_of(columns["b"]) == ["true", None, "false"]
     assert_same(columns["c"], np.array([1, 2, 3], np.float32))
 
 
@@ -368,6 +368,31 @@ def test_a_model_of_a_file_takes_its_frame(rows, frame_of, tmp_path):
     packed = bh.pack(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, table.y))
     first = {"flag": rows["flag"][::3], "version": [1] * 40}  # numbers, as nothing here says what else there was
     np.testing.assert_array_equal(features_of(frame_of(first), packed.with_encoding(encoding)), X[::3])
+
+
+@pytest.mark.parametrize("texts", [("false", "true"), ("False", "True"), ("FALSE", "TRUE")])
+def test_booleans_of_a_frame_are_the_categories_of_a_file(texts, frame_of, tmp_path):
+    flags = [k % 3 == 0 for k in range(30)]
+    lines = "\n".join(f"{texts[flag]},{texts[flag] if k % 2 else 'unsure'},{k % 2}" for k, flag in enumerate(flags))
+    (tmp_path / "rows.csv").write_text(f"flag,sure,y\n{lines}\n")
+    table = read_table(tmp_path / "rows.csv", "y")
+    X, encoding = encode(table)
+    packed = bh.pack(RandomForestClassifier(3, random_state=0).fit(X, table.y)).with_encoding(encoding)
+    assert not np.isnan(X).any()
+    np.testing.assert_array_equal(features_of(frame_of({"flag": flags, "sure": flags}), packed)[1::2], X[1::2])
+
+
+@pytest.mark.parametrize("texts", [("false", "true"), ("False", "True"), ("FALSE", "TRUE")])
+def test_an_estimator_fitted_to_booleans_takes_a_file(texts, tmp_path):
+    flags = [k % 3 == 0 for k in range(60)]
+    frame = pd.DataFrame({"flag": flags, "number": [k % 7 for k in range(60)]})
+    model = bh.CompactForestClassifier(budget=300, n_trials=1, random_state=0).fit(frame, np.array(flags, int))
+    lines = "\n".join(f"{texts[flag]},{k % 7}" for k, flag in enumerate(flags))
+    (tmp_path / "rows.csv").write_text(f"flag,number\n{lines}\n")
+    X = features_of(read_features(tmp_path / "rows.csv"), model.packed_)
+    np.testing.assert_array_equal(X, features_of(frame, model.packed_))
+    np.testing.assert_array_equal(X[:, 0], flags)
+    np.testing.assert_array_equal(model.packed_.predict(X), flags)
 
 
 def test_unknown_and_missing_cells(trained, frame_of):
