@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.tables import (
     Categorical,
+    _collect,
     encode,
     features_of,
     frame_columns,
@@ -54,8 +55,35 @@ def test_frames_are_told_from_arrays(frame_of):
         assert not is_frame(other)
         with pytest.raises(TypeError, match="a data frame is expected, not "):
             frame_columns(other)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        is_frame,
+        frame_columns,
+        lambda frame: bh.fit_table(frame, "a", budget=500),
+        lambda frame: bh.CompactForestClassifier(budget=500).fit(frame, [0, 1]),
+    ],
+)
+def test_lazy_frames_are_to_be_collected(take):
     with pytest.raises(TypeError, match=r"LazyFrame; call its collect\(\) first"):
-        frame_columns(pl.LazyFrame({"a": [1.0]}))
+        take(pl.LazyFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}))
+
+
+def test_a_model_with_a_category_called_na_and_an_empty_one_becomes_c(frame_of, tmp_path):
+    """Countries by their codes: Namibia is NA."""
+    rows = {"country": ["NA", "", "DE", None] * 10, "y": ["a", "b", "b", "a"] * 10}
+    table = table_of_frame(frame_of(rows), "y")
+    X, encoding = encode(table)
+    assert encoding.columns[0].categories == ("", "DE", "NA")
+    packed = bh.pack(RandomForestClassifier(3, random_state=0).fit(X, table.y), X=X, y=table.y)
+    packed = packed.with_encoding(encoding)
+    np.testing.assert_array_equal(packed.predict(features_of(frame_of(rows), packed)), table.y)
+    bh.emit(packed, tmp_path / "c", X=X)
+    header = (tmp_path / "c" / "model.h").read_text()
+    for name in ("NA", "DE", "MISSING"):
+        assert f"MODEL_COUNTRY_{name}" in header
 
 
 def test_every_kind_of_column_with_missing_values(frame_of):
@@ -65,17 +93,19 @@ def test_every_kind_of_column_with_missing_values(frame_of):
             "float": [0.1, None, 1e300],
             "bool": [True, None, False],
             "text": ["b", None, " a "],
-            "marked": ["?", "NA", "x"],
+            "marked": ["?", None, "NA"],
+            "empty": ["", None, "x"],
             "nothing": [None, None, None],
         }
     )
     columns = frame_columns(frame)
-    assert list(columns) == ["int", "float", "bool", "text", "marked", "nothing"]
+    assert list(columns) == ["int", "float", "bool", "text", "marked", "empty", "nothing"]
     assert_same(columns["int"], np.array([2**24, NAN, -3], np.float32))
     assert_same(columns["float"], np.array([0.1, NAN, np.inf], np.float32))
     assert_same(columns["bool"], np.array([1, NAN, 0], np.float32))
     assert_same(columns["text"], Categorical(np.array([1, -1, 0], np.int32), ("a", "b")))
-    assert_same(columns["marked"], Categorical(np.array([-1, -1, 0], np.int32), ("x",)))
+    assert_same(columns["marked"], Categorical(np.array([0, -1, 1], np.int32), ("?", "NA")))
+    assert_same(columns["empty"], Categorical(np.array([0, -1, 1], np.int32), ("", "x")))
     assert_same(columns["nothing"], np.full(3, NAN, np.float32))
 
 
@@ -263,7 +293,11 @@ def test_a_frame_is_the_table_that_its_file_holds(frame_of, rows, label, task, t
 CELLS = {
     "number": st.none() | st.floats(width=32, allow_nan=False),
     "whole": st.none() | st.integers(-(2**53), 2**53),
-    "text": st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5),
+    # What marks a missing value in files is a value in frames.
+    "text": st.none()
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5).filter(
+        lambda text: not _collect.is_missing(text)
+    ),
 }
 
 
