@@ -36,7 +36,7 @@ class DatasetSummary:
         first = next(iter(self.missing.values())).rstrip(".")
         raise FileNotFoundError(
             f"{len(self.missing)} of {len(study.data)} data sets cannot be found, the first being: {first}. "
-            "Or leave out those that are missing (skip_missing, --skip-missing)."
+            "Or leave out those that are missing (skip_missing=True)."
         )
 
 
