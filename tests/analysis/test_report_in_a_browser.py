@@ -300,7 +300,7 @@ def test_arrow_keys_go_along_the_fronts_of_a_plot(page):
     told = []
     for _ in range(6):
         page.press("ArrowRight")
-        told.append(page.run("document.getElementById('told-0').innerText"))
+        told.append(page.run("document.getElementById('selected-0').innerText"))
     own = TABLE[TABLE["data"] == "chess"]
     fronts = [group.iloc[pareto_front(group["accuracy"], group["nbytes"])] for _, group in own.groupby("method")]
     wanted = pd.concat(fronts).sort_values(["nbytes", "accuracy"], kind="stable").head(6)
