@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 
@@ -56,4 +57,30 @@ def serve_and_sleep_once():
             time.sleep(3600.0)
 
     _forests.add_tree = add_and_sleep
+    _unit_process.serve()
+
+
+class LockedError(Exception):
+    """Cannot be pickled."""
+
+    def __init__(self, text):
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+
+class PickyError(Exception):
+    """Can be pickled, but not read again."""
+
+    def __init__(self, text, more):
+        super().__init__(text + more)
+
+
+def serve_and_fail(error):
+    """Answer each unit of a study with an error."""
+    from billhook.study import _unit_process
+
+    def fail(*_):
+        raise error
+
+    _unit_process.run_unit = fail
     _unit_process.serve()

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from billhook.cli import main
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = [
@@ -47,6 +49,33 @@ def test_every_page_of_results_is_in_their_index_and_names_its_command():
     for page in set(results.glob("*.md")) - {results / "README.md"}:
         assert f"({page.name})" in index, page.name
         assert command.search(page.read_text()), page.name
+
+
+def test_the_readme_shows_what_fit_prints(tmp_path, monkeypatch, capsys):
+    """The same lines in the same words; only the numbers depend on the machine."""
+    sample = re.search(
+        r"^    \$ billhook (fit --demo .*)\n((?:    .+\n)+)", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    command, shown = sample[1].split(), re.sub("^    ", "", sample[2], flags=re.MULTILINE)
+    place = command.index("--time-limit")
+    monkeypatch.chdir(tmp_path)
+    assert main([*command[:place], "--trials", "1", *command[place + 2 :]]) == 0
+    printed = capsys.readouterr().out
+
+    def words(text):
+        text = re.sub(r"\b(tree|configuration)\b", r"\1s", text)
+        text = re.sub(r" \(.* splits\)", "", text)  # where there was time for more than one
+        return [re.sub(r"\d[\d,.]*", "N", line) for line in text.splitlines()]
+
+    assert words(printed) == words(shown)
+
+
+def test_every_module_and_folder_is_in_the_layout():
+    layout = (ROOT / "CONTRIBUTING.md").read_text()
+    for path in (ROOT / "src" / "billhook").iterdir():
+        is_part = path.is_dir() and (path / "__init__.py").exists()
+        if is_part or re.fullmatch(r"_[a-z]+\.py", path.name):
+            assert f"    {path.name}{'/' * is_part} " in layout, path.name
 
 
 def test_the_demo_prints_nine_sizes_and_agrees(capsys):

@@ -117,9 +117,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"billhook.{name}")
     for folder, names in FOLDERS.items():
         if name in names:
-            found = getattr(import_module(f"billhook.{folder}"), name)
-            globals()[name] = found
-            return found
+            value = getattr(import_module(f"billhook.{folder}"), name)
+            globals()[name] = value
+            return value
     raise AttributeError(f"module 'billhook' has no attribute {name!r}")
 
 

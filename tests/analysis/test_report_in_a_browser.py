@@ -285,12 +285,12 @@ def test_pointing_at_a_dot_tells_its_configuration(page):
     across = (np.log2(chosen["nbytes"]) - low) / (high - low)
     up = (chosen["accuracy"] - bottom) / (top - bottom)
     page.point(x + across * width, y + (1 - up) * height)
-    told = page.run("document.getElementById('told-1').innerText")
+    told = page.run("document.getElementById('selected-1').innerText")
     assert told.startswith(f"{chosen['method']} {100 * chosen['accuracy']:.2f} ± {100 * chosen['spread']:.2f}%, ")
     assert f"{chosen['n_leaves']} leaves \N{MULTIPLICATION SIGN} {chosen['n_trees']} trees" in told
     assert told.endswith("2 folds")
     ring = page.run(
-        "['cx', 'cy'].map((name) => parseFloat(document.querySelectorAll('.told')[1].getAttribute(name)))"
+        "['cx', 'cy'].map((name) => parseFloat(document.querySelectorAll('.selected')[1].getAttribute(name)))"
     )
     assert ring == [pytest.approx(100 * across, abs=0.01), pytest.approx(100 * (1 - up), abs=0.01)]
 
@@ -300,7 +300,7 @@ def test_arrow_keys_go_along_the_fronts_of_a_plot(page):
     told = []
     for _ in range(6):
         page.press("ArrowRight")
-        told.append(page.run("document.getElementById('told-0').innerText"))
+        told.append(page.run("document.getElementById('selected-0').innerText"))
     own = TABLE[TABLE["data"] == "chess"]
     fronts = [group.iloc[pareto_front(group["accuracy"], group["nbytes"])] for _, group in own.groupby("method")]
     wanted = pd.concat(fronts).sort_values(["nbytes", "accuracy"], kind="stable").head(6)

@@ -207,7 +207,7 @@ def test_the_table_of_the_front_has_every_candidate_of_it_and_marks_the_chosen()
 
 def test_settings_that_all_of_the_front_share_are_said_once():
     read = Reader(page(made_up_report(60)))
-    assert read.section("front").count("leaf values quantised to 4 bits") == 1
+    assert read.section("front").count("leaf values quantized to 4 bits") == 1
 
 
 def test_a_chosen_model_that_is_not_on_the_front_is_in_the_table():

@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 
@@ -210,3 +211,14 @@ def test_the_demo_needs_no_table(tmp_path, capsys):
     assert code == 0, told
     assert "scikit-learn's digits: 1,797 rows" in said
     assert np.isfinite(bh.load(tmp_path / "o/model.bhk").scale)
+
+
+def test_one_tree_is_not_one_trees_and_the_printed_command_runs(tmp_path, capsys):
+    path = write(tmp_path / "t.csv", {"x": range(40), "y": ["a", "b"] * 20})
+    out = tmp_path / "my model"
+    code, said, told = fit(capsys, path, "--label", "y", "--budget", "60", "--trials", "1", "--out", out)
+    assert code == 0, told
+    assert "1 feature," in said
+    assert not re.search(r"\b1 (trees|leaves|features|rows|configurations)\b", said)
+    assert f"`make -C '{out / 'c'}' test` tests the C." in said
+    assert re.search(r"fits +all \d+ targets with a known flash size, from \S+ up", said)

@@ -121,3 +121,24 @@ start()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "billhook" in done.stderr.split()
     assert not {"numpy", "numba", "argparse", "joblib", "subprocess"} & set(done.stderr.split())
+
+
+@pytest.mark.parametrize("system", ["", "del signal.pthread_kill"])
+def test_an_interruption_that_cannot_be_raised_comes_again(system):
+    """In a callback from compiled code nothing can be raised; Windows has no pthread_kill."""
+    code = f"""
+import ctypes, signal, time
+from billhook.cli import _interrupt
+{system}
+_interrupt.install()
+_interrupt.can_stop()
+callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+try:
+    callback()
+    for _ in range(1000):
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "stopped\n"

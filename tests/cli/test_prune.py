@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -41,6 +42,7 @@ def test_it_writes_what_prune_returns(folder, table, capsys):
     printed = capsys.readouterr().out
     assert "accuracy" in printed
     assert "on the 150 rows of" in printed
+    assert re.search(r"^size +\S+ KB +\S+ KB +not packed: 29 bytes a node$", printed, re.MULTILINE)
     assert (folder / "small.bhk").exists()
 
 
@@ -149,3 +151,12 @@ def test_the_command_is_installed():
     shown = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
     assert shown == f"billhook {bh.__version__}\n"
     assert "prune" in subprocess.run([command], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_packed_model_is_not_pruned(capsys):
+    bh.pack(bh.load("model.bhk")).save("packed.bhk")
+    assert main(["packed.bhk" if argument == "model.bhk" else argument for argument in ARGUMENTS]) == 2
+    error = capsys.readouterr().err
+    assert "packed.bhk" in error
+    assert "the file holds a packed model, not a forest: give the file of the forest itself" in error

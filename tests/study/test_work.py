@@ -213,6 +213,20 @@ def test_a_process_that_is_killed_by_others_is_said(tmp_path, monkeypatch):
         bh.study.run(study_of(Method("RF"), folds=2), tmp_path / "results", time_limit=60.0)
 
 
+@pytest.mark.parametrize(
+    ("error", "type_", "message"),
+    [
+        ("ValueError('as it is')", ValueError, "^as it is"),
+        ("on_workers.LockedError('the disk is full')", RuntimeError, "^LockedError: the disk is full"),
+        ("on_workers.PickyError('the disk', ' is full')", RuntimeError, "^PickyError: the disk is full"),
+    ],
+)
+def test_an_error_that_cannot_be_pickled_is_said_too(error, type_, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(_unit_process, "COMMAND", f"import on_workers; on_workers.serve_and_fail({error})")
+    with pytest.raises(type_, match=message):
+        bh.study.run(study_of(Method("RF"), folds=2), tmp_path / "results", n_jobs=1, time_limit=60.0)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_scores_are_scikit_learns(seed):
     random = np.random.default_rng(seed)

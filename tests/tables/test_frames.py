@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.tables import (
     Categorical,
+    _collect,
     encode,
     features_of,
     frame_columns,
@@ -54,8 +55,35 @@ def test_frames_are_told_from_arrays(frame_of):
         assert not is_frame(other)
         with pytest.raises(TypeError, match="a data frame is expected, not "):
             frame_columns(other)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        is_frame,
+        frame_columns,
+        lambda frame: bh.fit_table(frame, "a", budget=500),
+        lambda frame: bh.CompactForestClassifier(budget=500).fit(frame, [0, 1]),
+    ],
+)
+def test_lazy_frames_are_to_be_collected(take):
     with pytest.raises(TypeError, match=r"LazyFrame; call its collect\(\) first"):
-        frame_columns(pl.LazyFrame({"a": [1.0]}))
+        take(pl.LazyFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}))
+
+
+def test_a_model_with_a_category_called_na_and_an_empty_one_becomes_c(frame_of, tmp_path):
+    """Countries by their codes: Namibia is NA."""
+    rows = {"country": ["NA", "", "DE", None] * 10, "y": ["a", "b", "b", "a"] * 10}
+    table = table_of_frame(frame_of(rows), "y")
+    X, encoding = encode(table)
+    assert encoding.columns[0].categories == ("", "DE", "NA")
+    packed = bh.pack(RandomForestClassifier(3, random_state=0).fit(X, table.y), X=X, y=table.y)
+    packed = packed.with_encoding(encoding)
+    np.testing.assert_array_equal(packed.predict(features_of(frame_of(rows), packed)), table.y)
+    bh.emit(packed, tmp_path / "c", X=X)
+    header = (tmp_path / "c" / "model.h").read_text()
+    for name in ("NA", "DE", "MISSING"):
+        assert f"MODEL_COUNTRY_{name}" in header
 
 
 def test_every_kind_of_column_with_missing_values(frame_of):
@@ -65,17 +93,19 @@ def test_every_kind_of_column_with_missing_values(frame_of):
             "float": [0.1, None, 1e300],
             "bool": [True, None, False],
             "text": ["b", None, " a "],
-            "marked": ["?", "NA", "x"],
+            "marked": ["?", None, "NA"],
+            "empty": ["", None, "x"],
             "nothing": [None, None, None],
         }
     )
     columns = frame_columns(frame)
-    assert list(columns) == ["int", "float", "bool", "text", "marked", "nothing"]
+    assert list(columns) == ["int", "float", "bool", "text", "marked", "empty", "nothing"]
     assert_same(columns["int"], np.array([2**24, NAN, -3], np.float32))
     assert_same(columns["float"], np.array([0.1, NAN, np.inf], np.float32))
     assert_same(columns["bool"], np.array([1, NAN, 0], np.float32))
     assert_same(columns["text"], Categorical(np.array([1, -1, 0], np.int32), ("a", "b")))
-    assert_same(columns["marked"], Categorical(np.array([-1, -1, 0], np.int32), ("x",)))
+    assert_same(columns["marked"], Categorical(np.array([0, -1, 1], np.int32), ("?", "NA")))
+    assert_same(columns["empty"], Categorical(np.array([0, -1, 1], np.int32), ("", "x")))
     assert_same(columns["nothing"], np.full(3, NAN, np.float32))
 
 
@@ -140,7 +170,7 @@ def test_numbers_are_categorical_where_a_model_asks_for_it(frame_of):
     frame = frame_of({"a": [10.0, 2.5, None], "b": [True, None, False], "c": [1, 2, 3]})
     columns = frame_columns(frame, categorical={"a", "b"})
     assert (columns["a"].categories, texts_of(columns["a"])) == (("10", "2.5"), ["10", "2.5", None])
-    assert texts_of(columns["b"]) == ["True", None, "False"]
+    assert texts_of(columns["b"]) == ["true", None, "false"]
     assert_same(columns["c"], np.array([1, 2, 3], np.float32))
 
 
@@ -263,7 +293,11 @@ def test_a_frame_is_the_table_that_its_file_holds(frame_of, rows, label, task, t
 CELLS = {
     "number": st.none() | st.floats(width=32, allow_nan=False),
     "whole": st.none() | st.integers(-(2**53), 2**53),
-    "text": st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5),
+    # What marks a missing value in files is a value in frames.
+    "text": st.none()
+    | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5).filter(
+        lambda text: not _collect.is_missing(text)
+    ),
 }
 
 
@@ -368,6 +402,31 @@ def test_a_model_of_a_file_takes_its_frame(rows, frame_of, tmp_path):
     packed = bh.pack(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, table.y))
     first = {"flag": rows["flag"][::3], "version": [1] * 40}  # numbers, as nothing here says what else there was
     np.testing.assert_array_equal(features_of(frame_of(first), packed.with_encoding(encoding)), X[::3])
+
+
+@pytest.mark.parametrize("texts", [("false", "true"), ("False", "True"), ("FALSE", "TRUE")])
+def test_booleans_of_a_frame_are_the_categories_of_a_file(texts, frame_of, tmp_path):
+    flags = [k % 3 == 0 for k in range(30)]
+    lines = "\n".join(f"{texts[flag]},{texts[flag] if k % 2 else 'unsure'},{k % 2}" for k, flag in enumerate(flags))
+    (tmp_path / "rows.csv").write_text(f"flag,sure,y\n{lines}\n")
+    table = read_table(tmp_path / "rows.csv", "y")
+    X, encoding = encode(table)
+    packed = bh.pack(RandomForestClassifier(3, random_state=0).fit(X, table.y)).with_encoding(encoding)
+    assert not np.isnan(X).any()
+    np.testing.assert_array_equal(features_of(frame_of({"flag": flags, "sure": flags}), packed)[1::2], X[1::2])
+
+
+@pytest.mark.parametrize("texts", [("false", "true"), ("False", "True"), ("FALSE", "TRUE")])
+def test_an_estimator_fitted_to_booleans_takes_a_file(texts, tmp_path):
+    flags = [k % 3 == 0 for k in range(60)]
+    frame = pd.DataFrame({"flag": flags, "number": [k % 7 for k in range(60)]})
+    model = bh.CompactForestClassifier(budget=300, n_trials=1, random_state=0).fit(frame, np.array(flags, int))
+    lines = "\n".join(f"{texts[flag]},{k % 7}" for k, flag in enumerate(flags))
+    (tmp_path / "rows.csv").write_text(f"flag,number\n{lines}\n")
+    X = features_of(read_features(tmp_path / "rows.csv"), model.packed_)
+    np.testing.assert_array_equal(X, features_of(frame, model.packed_))
+    np.testing.assert_array_equal(X[:, 0], flags)
+    np.testing.assert_array_equal(model.packed_.predict(X), flags)
 
 
 def test_unknown_and_missing_cells(trained, frame_of):

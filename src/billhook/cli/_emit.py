@@ -1,5 +1,6 @@
 import argparse
 import sys
+from shlex import quote
 from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{why}; wrote the compact one.")
     if rows and not isinstance(model, Packed):
         print(f"On the rows of {arguments.table}: {pack_report(model, packed, **rows)}")
-    print(f"Wrote {len(files)} files to {arguments.out}; `make -C {arguments.out} test` tests them.")
+    print(f"Wrote {len(files)} files to {arguments.out}; `make -C {quote(str(arguments.out))} test` tests them.")
 
 
 def packed_as_asked(model: Any, arguments: argparse.Namespace, rows: dict[str, Any]) -> Packed:

@@ -3,6 +3,7 @@ import errno
 import sys
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from subprocess import SubprocessError
 from typing import Any
 
@@ -15,6 +16,7 @@ from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_fields
 from billhook.codegen import MissingToolError, flash_with_reader, measure, target_named
+from billhook.forest import count_of
 from billhook.packing import Packed
 from billhook.tables import Table
 
@@ -119,9 +121,8 @@ def run(arguments: argparse.Namespace) -> None:
         if note not in notes:
             print(as_options(note))
     out = Path(arguments.out)
-    print(
-        f"Wrote {out / 'model.bhk'}, {out / 'report.html'} and {out / 'c'}; `make -C {out / 'c'} test` tests the C."
-    )
+    test = f"make -C {quote(str(out / 'c'))} test"
+    print(f"Wrote {out / 'model.bhk'}, {out / 'report.html'} and {out / 'c'}; `{test}` tests the C.")
     if result.was_interrupted:
         print(f"billhook: interrupted; the best model found until then is in {out}", file=sys.stderr)
         sys.exit(_interrupt.STATUS)
@@ -173,7 +174,11 @@ def _show(display: ProgressDisplay, search: Search) -> None:
         display(search.n_done, search.n_trials, note, doing=search.stage, amount=amount)
     elif search.clock.limit is not None:
         display(
-            search.clock.seconds, search.clock.limit, note, doing=search.stage, amount=_configurations(search.n_done)
+            search.clock.seconds,
+            search.clock.limit,
+            note,
+            doing=search.stage,
+            amount=count_of(search.n_done, "configuration"),
         )
 
 
@@ -182,7 +187,10 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
     packed, report = result.packed, result.report
     predicts = f"{len(report.classes)} classes" if report.classes else "regression"
     fields = [
-        ("learned from", f"{report.title}: {report.n_rows:,} rows, {report.n_features:,} features, {predicts}"),
+        (
+            "learned from",
+            f"{report.title}: {count_of(report.n_rows, 'row')}, {count_of(report.n_features, 'feature')}, {predicts}",
+        ),
         (f"held-out {report.scoring}", _score_text(report)),
         ("model", f"{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}"),
     ]
@@ -191,12 +199,8 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
     return [
         *fields,
         ("fits", _targets_that_fit(report)),
-        ("evaluated", f"{_configurations(report.n_trials)} in {report.seconds:.0f} s"),
+        ("evaluated", f"{count_of(report.n_trials, 'configuration')} in {report.seconds:.0f} s"),
     ]
-
-
-def _configurations(number: int) -> str:
-    return "1 configuration" if number == 1 else f"{number:,} configurations"
 
 
 def _score_text(report: FitReport) -> str:
@@ -209,7 +213,8 @@ def _score_text(report: FitReport) -> str:
 
 def _shape(packed: Packed) -> str:
     layout = packed.layout
-    return f"{layout.n_trees:,} trees, {layout.n_leaves:,} leaves, {layout.n_used:,} features"
+    trees, leaves = count_of(layout.n_trees, "tree"), count_of(layout.n_leaves, "leaf", "leaves")
+    return f"{trees}, {leaves}, {count_of(layout.n_used, 'feature')}"
 
 
 def _flash_on(name: str, result: FitResult) -> str:
@@ -227,9 +232,9 @@ def _flash_on(name: str, result: FitResult) -> str:
 def _targets_that_fit(report: FitReport) -> str:
     fitting = [target for target in report.targets if target.fits]
     if not fitting:
-        return "none of the targets of `billhook targets`"
+        return f"none of the {len(report.targets)} targets with a known flash size"
     if len(fitting) == len(report.targets):
         smallest = min(fitting, key=lambda target: target.flash).name
-        return f"all {len(fitting)} targets of `billhook targets`, from {smallest} up"
+        return f"all {len(fitting)} targets with a known flash size, from {smallest} up"
     shown = ", ".join(target.name for target in fitting[:SHOWN_TARGETS])
     return shown + (f" and {len(fitting) - SHOWN_TARGETS} more" if len(fitting) > SHOWN_TARGETS else "")

@@ -63,7 +63,7 @@ class _Handler:
         def again() -> None:
             if self.stage == _STOPPING:
                 self.stage = _STOPPABLE
-                signal.pthread_kill(thread, signal.SIGINT)
+                _interrupt_thread(thread)
 
         timer = Timer(SECONDS_UNTIL_AGAIN, again)
         timer.daemon = True
@@ -97,6 +97,16 @@ def finish() -> None:
     """Let the command come to its end: what it has found is about to be written, or is."""
     if _handler.is_installed:
         _handler.stage = _FINISHING
+
+
+def _interrupt_thread(thread: int) -> None:
+    """Send SIGINT to the main thread."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(thread, signal.SIGINT)  # ends what it waits for, too
+    else:  # on Windows
+        from _thread import interrupt_main
+
+        interrupt_main(signal.SIGINT)
 
 
 def _leave(line: str) -> None:

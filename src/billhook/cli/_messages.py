@@ -12,6 +12,7 @@ OTHER_NAMES = {
     "max_rows": "rows",
 }
 PARAMETERS = (
+    "any_version",
     "backend",
     "batch_size",
     "budget",
@@ -50,13 +51,25 @@ PARAMETERS = (
     "time_limit",
     "validation_fraction",
 )
-# As in `budget='4KB'` and `time_limit=60`, and at the beginning of "budget must be ...".
-WITH_VALUE = re.compile(rf"\b({'|'.join(PARAMETERS)})=('[^']*'|\"[^\"]*\"|[\w.+-]+)")
-# As in "(skip_missing, --skip-missing)" and "force (--force) replaces".
-BOTH_NAMES = re.compile(r"(?<=\()\w+, (?=--\w)|\b\w+ \((--[\w-]+)\)")
-# As in "use leaf_bits": with an underscore it can be nothing else, but in quotes it is a name of the user's.
-WITH_UNDERSCORE = re.compile(rf"(?<![-\w'\"])({'|'.join(name for name in PARAMETERS if '_' in name)})(?![\w'\"=])")
-ALONE = re.compile(rf"(?<![-\w])({'|'.join(PARAMETERS)})(?= (?:must|keeps|says)\b)")
+NAMES = "|".join(PARAMETERS)
+WITH_UNDERSCORE = "|".join(name for name in PARAMETERS if "_" in name)
+QUOTED = r"""'[^'\n]*'(?!\w)|"[^"\n]*"(?!\w)"""
+# What belongs to the user: text in quotes (not an apostrophe) or backticks, and words with a slash, which are paths.
+OF_THE_USER = rf"""(?<!\w)(?:{QUOTED})|`[^`]*`|[^\s'"`]*[/\\][^\s'"`]*"""
+PIECES = re.compile(
+    "|".join(
+        (
+            rf"(?P<user>{OF_THE_USER})",
+            # As in "class_weight must be None for regression, not 'balanced'": nobody can give None here.
+            rf"(?<![-\w.])(?P<unwanted>{NAMES}) must be None(?P<reason>[^,:;]*), not (?:{QUOTED}|[^\s,:;]+)",
+            # As in budget='4KB', time_limit=60 and force=True.
+            rf"(?<![-\w.])(?P<parameter>{NAMES})=(?P<value>{QUOTED}|True|False|None|[+-]?\d[\d.e+-]*(?!\w))",
+            # As in "use leaf_bits": with an underscore it can be nothing else.
+            rf"(?<![-\w.])(?P<name>{WITH_UNDERSCORE})(?![\w=]|\.\w)",
+            rf"(?<![-\w.])(?P<subject>{NAMES})(?= (?:must|keeps|says)\b)",
+        )
+    )
+)
 
 
 def as_options(message: str) -> str:
@@ -72,17 +85,26 @@ def as_options(message: str) -> str:
     'the folder is not empty; --force replaces files in it'
     >>> as_options("a codebook needs leaves of more than one number: use leaf_bits")
     'a codebook needs leaves of more than one number: use --leaf-bits'
+    >>> as_options("class_weight must be None for regression, not 'balanced': there are no classes")
+    'leave --class-weight out for regression: there are no classes'
+
+    What the user has named stays as it is:
+
+    >>> as_options("data/target=1/rows.csv has no column 'size=1'")
+    "data/target=1/rows.csv has no column 'size=1'"
     """
-    message = BOTH_NAMES.sub(lambda match: match[1] or "", message)
-    message = WITH_VALUE.sub(_with_value, message)
-    for pattern in (WITH_UNDERSCORE, ALONE):
-        message = pattern.sub(lambda match: _option(match[1]), message)
-    return message
+    return PIECES.sub(_translated, message)
 
 
-def _with_value(match: re.Match[str]) -> str:
-    value = match[2].strip("'\"")
-    return _option(match[1]) if value == "True" else f"{_option(match[1])} {value}"
+def _translated(match: re.Match[str]) -> str:
+    if match["user"] is not None:
+        return match["user"]
+    if match["unwanted"] is not None:
+        return f"leave {_option(match['unwanted'])} out{match['reason']}"
+    if match["parameter"] is None:
+        return _option(match["name"] or match["subject"])
+    value = match["value"].strip("'\"")
+    return _option(match["parameter"]) if value == "True" else f"{_option(match['parameter'])} {value}"
 
 
 def _option(parameter: str) -> str:

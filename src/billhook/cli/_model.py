@@ -58,7 +58,12 @@ def compare(before: Forest, after: Forest, tables: list[Rows], others: Iterable[
     lines: list[Sequence[str]] = [
         ("trees", f"{before.n_trees:,}", f"{after.n_trees:,}", ""),
         ("leaves", f"{before.n_leaves:,}", f"{after.n_leaves:,}", ""),
-        ("size (paper)", f"{before.size() / 1024:,.1f} KB", f"{after.size() / 1024:,.1f} KB", ""),
+        (
+            "size",
+            f"{before.size() / 1024:,.1f} KB",
+            f"{after.size() / 1024:,.1f} KB",
+            f"not packed: {before.size() // max(1, before.n_nodes)} bytes a node",
+        ),
     ]
     for path, X, y in tables:
         lines.append((*_quality(before, after, X, y), f"on the {len(y):,} rows of {path}"))

@@ -2,6 +2,7 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from billhook._checks import as_bytes, resolve_name
@@ -33,7 +34,7 @@ def add_to(commands: Any) -> None:
     listing = actions.add_parser("list", help="list the studies that come with Billhook")
     listing.set_defaults(run=run_list)
     _add_run(actions)
-    state = actions.add_parser("status", help="tell how far a study has come, and where its time went")
+    state = actions.add_parser("status", help="show how far a study has come, and where its time went")
     state.add_argument("folder", metavar="DIR", help="the folder that it runs in")
     state.set_defaults(run=run_status)
     for name, what, made in (
@@ -137,7 +138,7 @@ def run_run(arguments: argparse.Namespace) -> None:
         where = "; ".join(", ".join(sorted(set(runs[name]))) for name in ("method", "data"))
         print(f"  {len(runs):,} {runs['status'].iloc[0]} ({where}): {reason}")
     if (table["status"] == DONE).any():
-        print(f"Look at it: billhook study report {folder} --out report.html")
+        print(f"Look at it: billhook study report {quote(str(folder))} --out report.html")
     if table["status"].isin([FAILED, TIMED_OUT]).any():
         sys.exit(1)
 
@@ -217,5 +218,5 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _print_counts(counts: dict[str, int], folder: Path) -> None:
-    told = ", ".join(f"{counts[status]:,} {word}" for status, word in STATUSES.items() if counts.get(status))
-    print(f"{told or 'no runs'}; results in {folder}")
+    summary = ", ".join(f"{counts[status]:,} {word}" for status, word in STATUSES.items() if counts.get(status))
+    print(f"{summary or 'no runs'}; results in {folder}")

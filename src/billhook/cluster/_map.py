@@ -40,7 +40,7 @@ def map_on_cluster(
     take : function, optional
         What to yield of a future that has finished; by default its result, fetched from the worker.
     n_at_once : function, optional
-        How many items may be under way, asked each time that there is room; by default all.
+        How many items may be under way, asked each time that one is done; by default all. One is in any case.
     name_of : function
         What the note of an error calls an item.
     """
@@ -53,7 +53,9 @@ def map_on_cluster(
     again: list[int] = []
     try:
         while True:
-            n_new = None if n_at_once is None else max(0, n_at_once() - len(under_way) - len(again))
+            n_busy = len(under_way) + len(again)
+            # With nothing under way there is one more at least, which waits for workers where there are none.
+            n_new = None if n_at_once is None else max(0 if n_busy else 1, n_at_once() - n_busy)
             first = len(n_lost)
             new = dict(enumerate(islice(waiting, n_new), first))
             numbered |= new

@@ -28,7 +28,10 @@ def forest_from(contents: Contents) -> Forest:
     """Return the forest that the contents of a file describe."""
     kind, meta, arrays = contents
     if kind != KIND:
-        raise ModelFileError(f"the file holds a {kind!r}, not a forest")
+        what = "a packed model" if kind == "packed" else f"{kind!r}"
+        raise ModelFileError(
+            f"the file holds {what}, not a forest: give the file of the forest itself, as Forest.save writes it"
+        )
     if set(meta) != set(META):
         raise ModelFileError(f"the header must describe {', '.join(META)}; it has {', '.join(map(str, meta))}")
     if set(arrays) != set(DTYPES):

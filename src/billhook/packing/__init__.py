@@ -1,4 +1,4 @@
-"""Forests quantised, bit-packed and counted to the byte."""
+"""Forests quantized, bit-packed and counted to the byte."""
 
 from billhook.packing._binning import BinnedFeatures, bin_features
 from billhook.packing._coding import Coding, coding_of, with_codes

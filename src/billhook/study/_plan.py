@@ -36,7 +36,7 @@ class DatasetSummary:
         first = next(iter(self.missing.values())).rstrip(".")
         raise FileNotFoundError(
             f"{len(self.missing)} of {len(study.data)} data sets cannot be found, the first being: {first}. "
-            "Or leave out those that are missing (skip_missing, --skip-missing)."
+            "Or leave out those that are missing (skip_missing=True)."
         )
 
 
@@ -82,7 +82,9 @@ def plan_of(
 def _bytes_of(study: Study, unit: Unit, shape: tuple[int, int, int]) -> int:
     """Return about how much memory a unit takes: its rows, its trees, and the leaves of all rows in all trees."""
     n_rows, n_features, n_classes = shape
-    shapes = [(one.n_leaves or 0, one.n_trees or 0) for one in configurations_of(study, unit)]
+    shapes = [
+        (configuration.n_leaves or 0, configuration.n_trees or 0) for configuration in configurations_of(study, unit)
+    ]
     most_leaves, most_trees = max(leaves for leaves, _ in shapes), max(trees for _, trees in shapes)
     n_trees = study.n_base_trees if unit.base in study.bases else n_classes * most_trees
     n_nodes = 2 * n_trees * min(most_leaves, n_rows)

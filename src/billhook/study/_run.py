@@ -182,7 +182,7 @@ def _open(folder: Path, study: Study, datasets: DatasetSummary, any_version: boo
             words = ", ".join(f"{name} {then.get(name)} there, {now[name]} here" for name in others)
             raise ResultsError(
                 f"{folder} holds results of other versions ({words}), and numbers may differ: give another folder, "
-                "or allow any version (any_version, --any-version)"
+                "or allow any version (any_version=True)"
             )
     except BaseException:
         store.close()

@@ -104,7 +104,9 @@ class _UnitRunner:
         @contextmanager
         def announced() -> Iterator[None]:
             current, *rest = self.todo[self.n_recorded :]
-            self.announce([current.key, *(one.key for one in rest if one in configurations)])
+            self.announce(
+                [current.key, *(configuration.key for configuration in rest if configuration in configurations)]
+            )
             yield
             self.announce([current.key])
 
@@ -154,13 +156,15 @@ class _UnitRunner:
         study, rows = self.study, self.rows
         with self.step("growing"):
             # As large as the study asks for, not as is left to do: so the same, however often it was interrupted.
-            most = max(one.n_leaves or 2 for one in configurations_of(study, self.unit))
+            most = max(configuration.n_leaves or 2 for configuration in configurations_of(study, self.unit))
             largest = grow(self.unit.base, rows.grown.X, rows.grown.y, study.n_base_trees, most, self.seed())
-        for n_leaves, of_leaves in groupby(self.todo, lambda one: one.n_leaves):
+        for n_leaves, of_leaves in groupby(self.todo, lambda configuration: configuration.n_leaves):
             assert n_leaves is not None
             with self.step("finding leaves"):
                 trees = BaseEnsemble(largest.truncate(max_leaves=n_leaves), rows)
-            for (method, choice), group in groupby(of_leaves, lambda one: (one.method, one.choice)):
+            for (method, choice), group in groupby(
+                of_leaves, lambda configuration: (configuration.method, configuration.choice)
+            ):
                 alike = list(group)
                 settings = method.settings("", loads(choice))
                 most = max(method.n_trees or study.n_trees)
@@ -193,7 +197,7 @@ class _UnitRunner:
         """Grow boosted trees; fewer rounds are the beginning of more."""
         X, (known, y) = self.rows.grown.X, np.unique(self.rows.grown.y, return_inverse=True)
         for (n_leaves, method, choice), group in groupby(
-            self.todo, lambda one: (one.n_leaves, one.method, one.choice)
+            self.todo, lambda configuration: (configuration.n_leaves, configuration.method, configuration.choice)
         ):
             assert n_leaves is not None
             alike = list(group)
@@ -224,7 +228,11 @@ class _UnitRunner:
             return as_bytes(method.settings("", choice)["budget"])
 
         for (method, trials), group in groupby(
-            self.todo, lambda one: (one.method, one.method.settings("", loads(one.choice))["trials"])
+            self.todo,
+            lambda configuration: (
+                configuration.method,
+                configuration.method.settings("", loads(configuration.choice))["trials"],
+            ),
         ):
             alike = list(group)
             same = [choice for choice in method.choices() if method.settings("", choice)["trials"] == trials]

@@ -55,9 +55,13 @@ class UnitProcess:
         After one of these, a new process makes the base ensemble again, to the bit, for the runs that are left.
         """
         seed = seed_of(study.seed, unit.data, unit.fold, unit.base)
-        left = {one.key: one for one in configurations_of(study, unit) if one.key not in known}
+        left = {
+            configuration.key: configuration
+            for configuration in configurations_of(study, unit)
+            if configuration.key not in known
+        }
         while left:
-            done = known | ({one.key for one in configurations_of(study, unit)} - set(left))
+            done = known | ({configuration.key for configuration in configurations_of(study, unit)} - set(left))
             late = self._run(UnitRequest(study, unit, data, done), left, record, time_limit)
             for k, key in enumerate(late):  # the first, and those that waited for the same step
                 run = skipped(left.pop(key), f"took longer than {time_limit:g} s", seed, TIMED_OUT)
@@ -179,9 +183,18 @@ def serve() -> None:
                 lambda keys: _send(answers, UnitMessage("begun", keys)),
             )
         except Exception as error:
-            _send(answers, UnitMessage("error", error))
+            _send(answers, UnitMessage("error", _picklable(error)))
         else:
             _send(answers, UnitMessage("done"))
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return an error as it is, or what it says if it cannot be sent to another process."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its own methods do
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _send(pipe: IO[bytes] | None, message: Any) -> None:

@@ -237,12 +237,18 @@ def unusable_texts(texts: Collection[str]) -> UnusableColumn:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a text file has it: whole numbers without a point."""
+    """Return a value as a text file has it: whole numbers without a point, and booleans as "true" and "false"."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
     return np.format_float_positional(value, trim="-") if isinstance(value, float) else str(value).strip()
 
 
 def categorical_of(
-    codes: NDArray[np.int32], texts: Sequence[str], declared: Sequence[str] | None = None
+    codes: NDArray[np.int32],
+    texts: Sequence[str],
+    declared: Sequence[str] | None = None,
+    *,
+    missing: frozenset[str] = MISSING,
 ) -> Categorical:
     """Return a column whose categories are the texts that occur, without those that stand for missing.
 
@@ -250,7 +256,7 @@ def categorical_of(
     """
     occurs = np.zeros(len(texts), np.bool_)
     occurs[codes[codes >= 0]] = True
-    present = [k for k, text in enumerate(texts) if occurs[k] and not is_missing(text)]
+    present = [k for k, text in enumerate(texts) if occurs[k] and text.strip().lower() not in missing]
     different = {texts[k] for k in present}
     ordered = (
         sorted(different) if declared is None else [text for text in dict.fromkeys(declared) if text in different]

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Kind = Literal["number", "one_hot", "ordered"]
 # What a feature of eight bits can tell apart.
 MOST_CATEGORIES = 256
+# What booleans are as text, in any case.
+BOOLEANS = frozenset({"false", "true"})
 
 
 class Categorical(NamedTuple):
@@ -176,11 +178,20 @@ def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -
         return
     if not isinstance(cells, Categorical):
         raise ValueError(f"column {column.name!r} holds numbers, and the model was trained on categories there")
-    known = {category: place for place, category in enumerate(column.categories)}
     # The last entry is for -1: missing.
-    place = np.array([*(known.get(category, -1) for category in cells.categories), -1], np.int64)[cells.codes]
+    place = np.array([*_places(cells.categories, column.categories), -1], np.int64)[cells.codes]
     if column.kind == "ordered":
         features[:, 0] = np.where(place < 0, np.nan, place)
         return
     rows = np.flatnonzero(place >= 0)
     features[rows, place[rows]] = 1.0
+
+
+def _places(categories: tuple[str, ...], known: tuple[str, ...]) -> list[int]:
+    """Return the place of each category among those that are known, -1 if it is not one of them.
+
+    Booleans are the same in any case: files have true, True and TRUE, and data frames have no text for them.
+    """
+    exact = {category: place for place, category in enumerate(known)}
+    booleans = {category.lower(): place for category, place in exact.items() if category.lower() in BOOLEANS}
+    return [exact.get(category, booleans.get(category.lower(), -1)) for category in categories]

@@ -32,12 +32,14 @@ MIXED = "cast the column to one type: numbers, or text for categories"
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame whose columns are in memory."""
+    """Return whether X is a data frame whose columns are in memory; a lazy frame of polars raises TypeError."""
     # Asked of the type, as to ask a lazy frame for its columns takes time.
     if isinstance(X, np.ndarray) or not hasattr(type(X), "columns"):
         return False
     import narwhals.stable.v1 as nw
 
+    if isinstance(X, nw.LazyFrame) or nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError(_not_a_frame(X))
     return isinstance(X, nw.DataFrame) or bool(nw.dependencies.is_into_dataframe(X))
 
 
@@ -48,8 +50,8 @@ def frame_columns(
 
     Numbers become float32, rounded to the nearest; booleans become 0 and 1; NaN stands for a missing value. Columns
     of text are categorical with the categories sorted, and columns of a type that declares its categories (a
-    categorical of pandas, an Enum of polars) have those that occur in the declared order. As in files, "", "NA", "?"
-    and the like stand for a missing value.
+    categorical of pandas, an Enum of polars) have those that occur in the declared order. A frame says itself what is
+    missing (null, None, NaN): "", "NA", "?" and the like are categories like all others, other than in files.
 
     Parameters
     ----------
@@ -130,13 +132,17 @@ def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = 
 def _opened(X: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the frame as narwhals has it, and the names of its columns."""
     if not is_frame(X):
-        loads = [f"; call its {method}() first" for method in ("collect", "compute") if hasattr(type(X), method)]
-        hint = loads[0] if loads else ""
-        raise TypeError(f"a data frame is expected, not {type(X).__module__}.{type(X).__name__}{hint}")
+        raise TypeError(_not_a_frame(X))
     import narwhals.stable.v1 as nw
 
     names = _names_of(X)  # first, as narwhals refuses names that are there twice in words of its own
     return nw.from_native(X, eager_only=True), names
+
+
+def _not_a_frame(X: Any) -> str:
+    loads = [f"; call its {method}() first" for method in ("collect", "compute") if hasattr(type(X), method)]
+    hint = loads[0] if loads else ""
+    return f"a data frame is expected, not {type(X).__module__}.{type(X).__name__}{hint}"
 
 
 def _own_names(X: Any) -> list[Any]:
@@ -170,7 +176,7 @@ def _column(series: Any, name: str, *, is_categorical: bool) -> Column:
         declared = [text_of(value) for value in series.cat.get_categories().to_list()]
     index: dict[Any, int] = {None: -1}
     codes = np.fromiter((index.setdefault(cell, len(index) - 1) for cell in cells), np.int32, len(cells))
-    return categorical_of(codes, [text_of(value) for value in list(index)[1:]], declared)
+    return categorical_of(codes, [text_of(value) for value in list(index)[1:]], declared, missing=frozenset())
 
 
 def _declares_order(series: Any) -> bool:

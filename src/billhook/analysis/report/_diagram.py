@@ -36,12 +36,12 @@ class Tail(NamedTuple):
 
 
 class Diagram(NamedTuple):
-    """The whole diagram, its height in pixels and the room for names in letters."""
+    """The whole diagram, its height in pixels and the width of the names in letters."""
 
     described: str
     axis: int
     height: int
-    room: int
+    name_width: int
     ticks: list[Tick]
     bars: list[CliqueBar]
     tails: list[Tail]
@@ -66,7 +66,7 @@ def diagram(comparison: "Comparison", looks: Sequence[Look]) -> Diagram:
         described=f"Mean ranks, 1 is best: {means}. {joined}",
         axis=AXIS,
         height=first_name + NAME_STEP * math.ceil(len(ranks) / 2),
-        room=min(max(map(len, ranks)), MOST_LETTERS) + len(" 10.00 "),
+        name_width=min(max(map(len, ranks)), MOST_LETTERS) + len(" 10.00 "),
         ticks=[Tick(x.at(k), str(k)) for k in range(1, round(x.high) + 1, math.ceil(x.high / MOST_RANKS))],
         bars=[_bar(k, clique, ranks, x) for k, clique in enumerate(cliques)],
         tails=_tails(ranks, {look.name: number for number, look in enumerate(looks)}, x, first_name),

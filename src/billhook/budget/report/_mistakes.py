@@ -57,7 +57,7 @@ def confusion_matrix(counts: NDArray[np.int64], classes: Sequence[str]) -> Confu
     if len(classes) > MOST_CLASSES:
         return ConfusionMatrix(about, False, [], PAIR_HEADS, _worst_pairs(counts, classes))
     about += (
-        " Lines are true classes, columns are predicted classes; a stronger shade means a larger share of the class."
+        " Rows are true classes, columns are predicted classes; a stronger shade means a larger share of the class."
     )
     is_turned = any(len(name) > SHORT_NAME for name in classes)
     rows = [_row(k, row, classes[k]) for k, row in enumerate(counts)]

@@ -24,14 +24,14 @@ PHRASES: dict[str, Callable[[Any], str]] = {
     "family": lambda name: FAMILIES.get(name, str(name)),
     "leaves": lambda n: f"at most {n} leaves per tree",
     "learning_rate": lambda rate: "" if rate == 1 else f"learning rate {rate:g}",
-    "bits": lambda n: f"features quantised to {n} bits",
+    "bits": lambda n: f"features quantized to {n} bits",
     "bins": lambda n: f"{n} bins per feature",
     "min_weight": lambda weight: f"minimum leaf weight {weight:g}",
     "overgrow": lambda times: (
         "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
     ),
     "l2": lambda l2: "leaf values not refined" if l2 is None else f"leaf values refined with L2 {l2:g}",
-    "leaf_bits": lambda n: f"leaf values quantised to {n} bits",
+    "leaf_bits": lambda n: f"leaf values quantized to {n} bits",
     "codebook": lambda n: "" if n is None else f"codebook of {n} leaves",
     "by_class": lambda by_class: "one scale per class" if by_class else "",
     "rounding": lambda name: ROUNDINGS.get(name, str(name)),

@@ -226,7 +226,7 @@
     const rows = study.data.map((data, d) => strip(data, piecesOf(all[d]), ""));
     if (study.data.length > 1) rows.unshift(strip("overall", piecesOf(mostOf(all)), "most"));
     at("map-rows").replaceChildren(...rows);
-    // Names that have no room in their piece are left to the colours.
+    // Names that do not fit into their piece are left to the colours.
     for (const piece of document.querySelectorAll(".piece")) {
       piece.classList.toggle("bare", piece.scrollWidth > piece.clientWidth);
     }
@@ -267,20 +267,20 @@
   document.querySelectorAll(".curves").forEach((plot) => {
     const d = Number(plot.dataset.number);
     const runs = study.runs[d];
-    const told = plot.querySelector(".told");
-    const words = at(`told-${d}`);
+    const ring = plot.querySelector(".selected");
+    const text = at(`selected-${d}`);
     const [low, high] = plot.dataset.accuracy.split(" ").map(Number);
     const up = (accuracy) => Math.min(Math.max((100 * (accuracy / 1e6 - low)) / (high - low), 0), 100);
     let now = -1;
 
-    function tell(k) {
+    function select(k) {
       if (k < 0 || k === now) return;
       now = k;
-      told.setAttribute("cx", `${across(runs.bytes[k])}%`);
-      told.setAttribute("cy", `${100 - up(runs.accuracy[k])}%`);
-      told.style.display = "inline";
+      ring.setAttribute("cx", `${across(runs.bytes[k])}%`);
+      ring.setAttribute("cy", `${100 - up(runs.accuracy[k])}%`);
+      ring.style.display = "inline";
       const spread = runs.folds[k] > 1 ? ` \u00b1 ${percent(runs.spread[k])}` : "";
-      words.replaceChildren(
+      text.replaceChildren(
         chip(runs.method[k]),
         ` ${percent(runs.accuracy[k])}${spread}%, ${sizeText(runs.bytes[k])}${shape(runs, k) ? `, ${shape(runs, k)}` : ""}, ${plural(runs.folds[k], "fold")}`,
       );
@@ -302,14 +302,14 @@
       return best;
     }
 
-    for (const kind of ["pointermove", "pointerdown"]) plot.parentElement.addEventListener(kind, (event) => tell(nearest(event)));
+    for (const kind of ["pointermove", "pointerdown"]) plot.parentElement.addEventListener(kind, (event) => select(nearest(event)));
     plot.addEventListener("keydown", (event) => {
       const there = runs.bytes.flatMap((bytes, k) => (shown[runs.method[k]] && runs.front[k] && bytes <= study.stops.at(-1) ? [k] : []));
       const place = there.findLastIndex((k) => k <= now);
       const to = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: there.length - 1 };
       if (!(event.key in to) || !there.length) return;
       event.preventDefault();
-      tell(there[Math.min(Math.max(to[event.key], 0), there.length - 1)]);
+      select(there[Math.min(Math.max(to[event.key], 0), there.length - 1)]);
     });
   });
 

@@ -7,13 +7,13 @@
   const dots = [...chart.querySelectorAll(".dot")].sort(
     (a, b) => number(a, "cx") - number(b, "cx") || number(b, "cy") - number(a, "cy"),
   );
-  let told = null;
+  let selected = null;
 
-  function tell(dot) {
-    if (dot === told) return;
-    if (told) told.classList.remove("told");
-    told = dot;
-    dot.classList.add("told");
+  function select(dot) {
+    if (dot === selected) return;
+    if (selected) selected.classList.remove("selected");
+    selected = dot;
+    dot.classList.add("selected");
     label.textContent = dot.getAttribute("aria-label");
     settings.textContent = dot.dataset.settings;
   }
@@ -51,11 +51,11 @@
   for (const kind of ["pointermove", "pointerdown"]) {
     chart.parentElement.addEventListener(kind, (event) => {
       const dot = nearest(event);
-      if (dot) tell(dot);
+      if (dot) select(dot);
     });
   }
   chart.addEventListener("focusin", (event) => {
-    if (dots.includes(event.target)) tell(event.target);
+    if (dots.includes(event.target)) select(event.target);
   });
   chart.addEventListener("keydown", (event) => {
     const at = dots.indexOf(document.activeElement);
