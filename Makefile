@@ -13,7 +13,7 @@ demo: .venv/.kernels
 
 test:
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.installed-dev .venv/.tried-packages
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs 2 lint .venv/.all-kernels
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/.installed-dev
@@ -41,10 +41,17 @@ toolchains:
 	$(BIN)/python -m pip install --quiet --editable '.[fit]'
 	@touch $@
 
-# The first run of a kernel compiles it; here, so that it does not take the demo's time.
-.venv/.kernels: .venv/.installed $(wildcard src/billhook/kernels/*.py)
+# A kernel is compiled when it first runs: here, so that it takes neither the demo's time nor that of every process
+# of a test run.
+KERNELS := $(wildcard src/billhook/kernels/*.py)
+
+.venv/.kernels: .venv/.installed $(KERNELS)
 	$(BIN)/python tools/compile-kernels
 	@touch $@
+
+.venv/.all-kernels: .venv/.installed-dev $(KERNELS)
+	$(BIN)/python tools/compile-kernels all
+	@touch $@ .venv/.kernels
 
 .venv/.installed-dev: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[fit,dev]'
