@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.budget._splits import TrainingRows
+from billhook.forest import Forest
 from billhook.packing import Packed
 
-Score = Callable[[Packed, NDArray[np.float32], NDArray[Any], NDArray[np.float64]], float]
+ScoredModel = Packed | Forest
+Score = Callable[[ScoredModel, NDArray[np.float32], NDArray[Any], NDArray[np.float64]], float]
 
 
 class AsEstimator:
-    """A packed model as scikit-learn's scorers take it."""
+    """A packed model, or a forest, as scikit-learn's scorers take it."""
 
-    def __init__(self, packed: Packed) -> None:
-        self.packed = packed
-        self._estimator_type = "regressor" if packed.classes is None else "classifier"
-        if packed.classes is not None:
-            self.classes_ = packed.classes
+    def __init__(self, model: ScoredModel) -> None:
+        self.model = model
+        self._estimator_type = "regressor" if model.classes is None else "classifier"
+        if model.classes is not None:
+            self.classes_ = model.classes
 
     def fit(self, *_: Any) -> "AsEstimator":
         """Nothing is left to learn."""
@@ -28,15 +30,15 @@ class AsEstimator:
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return labels or numbers."""
-        return self.packed.predict(X)
+        return self.model.predict(X)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return probabilities of the classes."""
-        return self.packed.predict_proba(X)
+        return self.model.predict_proba(X)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return scores."""
-        return self.packed.decision_function(X)
+        return self.model.decision_function(X)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.base import BaseEstimator
@@ -58,11 +60,11 @@ def score_of(scoring: Any, rows: TrainingRows) -> Score:
     # A plain function need not know of weights.
     takes_weights = hasattr(scorer, "_score_func") or "sample_weight" in signature(scorer).parameters
 
-    def score(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
-        model = AsEstimator(packed)
+    def score(model: ScoredModel, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
+        estimator = AsEstimator(model)
         weighed = {"sample_weight": weight} if takes_weights and not (weight == weight[0]).all() else {}
         try:
-            return float(scorer(model, X, labels, **weighed))
+            return float(scorer(estimator, X, labels, **weighed))
         except (ValueError, TypeError) as error:
             if not isinstance(scoring, str):
                 raise
@@ -80,19 +82,19 @@ def _named(scoring: str) -> Any:
     return get_scorer(scoring)
 
 
-def _accuracy(packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
-    return float(np.average(packed.predict(X) == labels, weights=weight))
+def _accuracy(model: ScoredModel, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> float:
+    return float(np.average(model.predict(X) == labels, weights=weight))
 
 
 def _minus_log_loss(
-    packed: Packed, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]
+    model: ScoredModel, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]
 ) -> float:
     from sklearn.metrics import log_loss
 
-    return -float(log_loss(labels, packed.predict_proba(X), sample_weight=weight, labels=packed.classes))
+    return -float(log_loss(labels, model.predict_proba(X), sample_weight=weight, labels=model.classes))
 
 
-def _r2(packed: Packed, X: NDArray[np.float32], targets: NDArray[Any], weight: NDArray[np.float64]) -> float:
-    error = np.average((packed.predict(X) - targets) ** 2, weights=weight)
+def _r2(model: ScoredModel, X: NDArray[np.float32], targets: NDArray[Any], weight: NDArray[np.float64]) -> float:
+    error = np.average((model.predict(X) - targets) ** 2, weights=weight)
     spread = np.average((targets - np.average(targets, weights=weight)) ** 2, weights=weight)
     return float(1.0 - error / spread) if spread > 0.0 else 0.0

@@ -73,8 +73,9 @@ class UnitProcess:
             self._process.kill()
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
+                assert pipe is not None
                 with suppress(OSError):  # what was not sent yet
-                    pipe.close()  # type: ignore[union-attr]
+                    pipe.close()
             self._process = None
 
     def _run(

@@ -113,8 +113,7 @@ def _stages(search: Search, best: Candidate) -> tuple[Stage, ...]:
     labels, weight = runner.rows.labels[held_out], runner.rows.weight[held_out]
 
     def stage(name: str, forest: Forest) -> Stage:
-        # A forest is scored as a packed model is.
-        score = runner.score(forest, codes[held_out], labels, weight)  # type: ignore[arg-type]
+        score = runner.score(forest, codes[held_out], labels, weight)
         return Stage(name, score, None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves")
 
     shown = [stage("grown", stages.grown)]
