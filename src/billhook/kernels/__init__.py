@@ -6,7 +6,14 @@ from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
 from billhook.kernels._forest_fallback import leaf_ids_plainly, sum_values_plainly
 from billhook.kernels._forest_layout import lay_out
 from billhook.kernels._forest_walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
-from billhook.kernels._native import average_upwards, rank_best_first
+from billhook.kernels._native import (
+    average_upwards,
+    cells_of_codes,
+    columns_of_codes,
+    grow_tree,
+    loss_gradients,
+    rank_best_first,
+)
 from billhook.kernels._pruning import (
     add_tree,
     best_addition,
@@ -24,15 +31,19 @@ __all__ = [
     "add_tree",
     "average_upwards",
     "best_addition",
+    "cells_of_codes",
     "choose_entries",
+    "columns_of_codes",
     "descend_many",
     "descend_one",
+    "grow_tree",
     "improve_by_swaps",
     "largest_area",
     "lay_out",
     "leaf_ids",
     "leaf_ids_of_few",
     "leaf_ids_plainly",
+    "loss_gradients",
     "move_entries",
     "rank_best_first",
     "reached_leaves",

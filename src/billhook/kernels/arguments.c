@@ -22,6 +22,7 @@ static const NumberType TYPES[] = {
     {'i', "int32", "il", 4},
     {'q', "int64", "lq", 8},
     {'L', "uint16 or uint32", "HIL", 0},
+    {'C', "uint8 or uint16", "BH", 0},
 };
 
 static const NumberType *type_of(char letter)
@@ -36,7 +37,7 @@ static int is_of_type(const Py_buffer *buffer, const NumberType *type)
 {
     if (buffer->format == NULL || strlen(buffer->format) != 1 || !strchr(type->formats, buffer->format[0]))
         return 0;
-    return type->item_size ? buffer->itemsize == type->item_size : buffer->itemsize == 2 || buffer->itemsize == 4;
+    return type->item_size ? buffer->itemsize == type->item_size : buffer->itemsize <= 4;
 }
 
 static int take_array(Call *call, PyObject *object, int number, const char *word, Array *array)
@@ -77,7 +78,7 @@ static int take_one(Call *call, PyObject *object, int number, const char *word, 
 {
     switch (word[0]) {
     case 'n':
-        *(Py_ssize_t *)to = PyLong_AsSsize_t(object);
+        *(Py_ssize_t *)to = PyNumber_AsSsize_t(object, PyExc_OverflowError);
         return !PyErr_Occurred();
     case 'u':
         *(uint64_t *)to = PyLong_AsUnsignedLongLong(object);

@@ -18,6 +18,7 @@
 
        ?  bool        B  uint8     H  uint16    I  uint32    Q  uint64
        f  float32     d  float64   i  int32     q  int64     L  leaf ids, uint16 or uint32
+       C  codes, uint8 or uint16
 
    Numbers: n is a Py_ssize_t, x a double, p an int that is 0 or 1, u a uint64_t.
 
@@ -36,7 +37,7 @@
 
 #include "kernels.h"
 
-enum { MOST_ARRAYS = 24, MOST_DIMENSIONS = 3, MOST_SCRATCH = 8 };
+enum { MOST_ARRAYS = 32, MOST_DIMENSIONS = 3, MOST_SCRATCH = 8 };
 
 /* A contiguous array; the size is the product of the lengths. */
 typedef struct {

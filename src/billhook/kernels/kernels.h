@@ -19,9 +19,19 @@
    is loaded. Products are never fused with sums (-ffp-contract=off), so that all give the same bits. What it calls
    must be INLINE to be compiled with it. */
 #ifdef BILLHOOK_CLONES
-#define HOT __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define HOT
+#endif
+
+/* Before a loop of few turns: it stays a loop, which compilers make vectors of, and is not written out number by
+   number. */
+#if defined(__clang__)
+#define ROLLED _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__)
+#define ROLLED _Pragma("GCC unroll 1")
+#else
+#define ROLLED
 #endif
 
 /* The losses, as `billhook.refinement` numbers them. */

@@ -1,0 +1,110 @@
+"""One tree after the other, and the scratch that growing needs."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.growing._binned_rows import BinnedRows
+from billhook.kernels import grow_tree
+
+LANES = 8
+MOST_NARROW_ROWS = 65_535
+SQUARED, LOGISTIC, SOFTMAX, ABSOLUTE, POISSON, SHARES = range(6)
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """How a tree is grown; see `Boosting` and `grow_random_forest`."""
+
+    max_leaves: int
+    learning_rate: float = 1.0
+    l2: float = 1.0
+    min_weight: float = 1.0
+    largest_step: float = 0.0
+    reuse_factor: float = 1.0
+    max_tests: int = 0
+    n_tried_features: int = 0
+    is_random_threshold: bool = False
+    takes_medians: bool = False
+    is_share: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """The nodes of a tree: thresholds are bins, and only leaves have values."""
+
+    feature: NDArray[np.int32]
+    bin: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    n_rows: NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class TreeGrower:
+    """Grows trees on rows with `n_outputs` numbers each, and keeps what they need of memory."""
+
+    rows: BinnedRows
+    n_outputs: int
+    options: TreeOptions
+    is_used: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows, options = self.rows, self.options
+        self.n_lanes = 1 if self.n_outputs == 1 else -(-self.n_outputs // LANES) * LANES
+        is_wide = rows.n_rows > MOST_NARROW_ROWS
+        self.g, self.h = (np.zeros((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
+        of_row = 2 if self.n_lanes == 1 else self.n_lanes  # of 32 bits; wide ones of one output are of 64
+        self._whole = np.empty((rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64)
+        n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
+        # Memory that is not touched is not taken.
+        self._histograms = np.empty(options.max_leaves * n_bytes // 8 + 1, np.int64)
+        self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
+        self.is_used, self._n_used = np.zeros(2 * rows.n_bins, np.bool_), np.zeros(1, np.int64)
+        self._every = np.arange(rows.n_rows, dtype=np.uint32)
+
+    def grow(
+        self,
+        target: NDArray[np.float32],
+        weight: NDArray[np.float32],
+        score: NDArray[np.float32],
+        *,
+        sampled: NDArray[Any] | None = None,
+        seed: int = 0,
+    ) -> GrownTree:
+        """Return the tree that is grown by the gradients `g` and `h`; `score` is moved by its values."""
+        rows, o = self.rows, self.options
+        n_nodes = 2 * o.max_leaves - 1
+        feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
+        missing_left, n_rows = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64)
+        value, gain = np.zeros((n_nodes, self.n_outputs)), np.empty(n_nodes)
+        sampled = self._every if sampled is None else sampled
+        of = self._sampled[: sampled.size]
+        of[:] = sampled
+        of_rows = (rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest)
+        nodes = (feature, at, missing_left, left, right, value, gain, n_rows)
+        scratch = (self._spare, self._histograms, self.is_used, self._n_used)
+        numbers = (
+            self.n_outputs,
+            o.max_leaves,
+            o.learning_rate,
+            o.l2,
+            o.min_weight,
+            o.largest_step,
+            o.reuse_factor,
+            o.max_tests,
+            o.n_tried_features,
+            o.is_random_threshold,
+            o.takes_medians,
+            o.is_share,
+            seed,
+        )
+        size = grow_tree(
+            *of_rows, self.g, self.h, self._whole, of, target, weight, score, *nodes, *scratch, *numbers
+        )
+        return GrownTree(*(array[:size].copy() for array in nodes))

@@ -1,0 +1,220 @@
+#include "growing.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Return exp(x) as a float, wrong by at most two units in the last place; x is taken as between -87 and 88. */
+INLINE float exp_of_float(float x)
+{
+    const float whole = 0x1.8p23f;
+    x = x < -87.0f ? -87.0f : x;
+    x = x > 88.0f ? 88.0f : x;
+    const float shifted = x * 0x1.715476p0f + whole;
+    const float k = shifted - whole;
+    const float r = (x - k * 0x1.62e400p-1f) - k * 0x1.7f7d1cp-20f;
+    const float e = 1.0f + (r + (r * r) * (0.5f + r * (0x1.555556p-3f + r * (0x1.555556p-5f
+                    + r * (0x1.111112p-7f + r * (0x1.6c16c2p-10f + r * 0x1.a01a02p-13f))))));
+    uint32_t bits, power;
+    float scale;
+    memcpy(&power, &shifted, sizeof power);
+    /* The last bits of `shifted` are k; added to the exponent of 1. */
+    bits = (power << 23) + 0x3F800000u;
+    memcpy(&scale, &bits, sizeof scale);
+    return e * scale;
+}
+
+INLINE float least_curvature(float h) { return h > 1e-16f ? h : 1e-16f; }
+
+/* Return the sum of LANES numbers, always in the same order. */
+INLINE float sum_of_lanes(const float *x)
+{
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+INLINE void softmax_gradients(size_t n_rows, size_t n_outputs, const size_t n_lanes, const float *RESTRICT score,
+                              const float *RESTRICT target, const float *RESTRICT weight, float *RESTRICT g,
+                              float *RESTRICT h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const float *s = score + n * n_lanes;
+        float *of_g = g + n * n_lanes, *of_h = h + n * n_lanes;
+        float highest = s[0], lanes[LANES] = {0};
+        for (size_t c = 1; c < n_outputs; c++)
+            highest = s[c] > highest ? s[c] : highest;
+        for (size_t c = 0; c < n_lanes; c++)
+            of_g[c] = exp_of_float(s[c] - highest);
+        for (size_t c = n_outputs; c < n_lanes; c++)
+            of_g[c] = 0.0f;
+        for (size_t v = 0; v < n_lanes; v += LANES)
+            ROLLED
+            for (size_t i = 0; i < LANES; i++)
+                lanes[i] += of_g[v + i];
+        const float share = 1.0f / sum_of_lanes(lanes), w = weight[n];
+        for (size_t c = 0; c < n_lanes; c++) {
+            const float p = of_g[c] * share;
+            of_g[c] = w * p;
+            of_h[c] = w * least_curvature(2.0f * p * (1.0f - p));
+        }
+        for (size_t c = n_outputs; c < n_lanes; c++)
+            of_h[c] = 0.0f;
+        of_g[(size_t)target[n]] -= w;
+    }
+}
+
+static HOT void softmax_of_rows(size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
+                                const float *target, const float *weight, float *g, float *h)
+{
+    switch (n_lanes) {
+    case 8:
+        softmax_gradients(n_rows, n_outputs, 8, score, target, weight, g, h);
+        break;
+    case 16:
+        softmax_gradients(n_rows, n_outputs, 16, score, target, weight, g, h);
+        break;
+    case 24:
+        softmax_gradients(n_rows, n_outputs, 24, score, target, weight, g, h);
+        break;
+    case 32:
+        softmax_gradients(n_rows, n_outputs, 32, score, target, weight, g, h);
+        break;
+    default:
+        softmax_gradients(n_rows, n_outputs, n_lanes, score, target, weight, g, h);
+    }
+}
+
+static HOT void logistic_of_rows(size_t n_rows, const float *RESTRICT score, const float *RESTRICT target,
+                                 const float *RESTRICT weight, float *RESTRICT g, float *RESTRICT h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const float p = 1.0f / (1.0f + exp_of_float(-score[n]));
+        g[n] = weight[n] * (p - target[n]);
+        h[n] = weight[n] * least_curvature(p * (1.0f - p));
+    }
+}
+
+/* As in XGBoost, the curvature is that of a step of the most that a leaf may take. */
+static HOT void poisson_of_rows(size_t n_rows, const float *RESTRICT score, const float *RESTRICT target,
+                                const float *RESTRICT weight, float *RESTRICT g, float *RESTRICT h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        g[n] = weight[n] * (exp_of_float(score[n]) - target[n]);
+        h[n] = weight[n] * exp_of_float(score[n] + 0.7f);
+    }
+}
+
+static void differences_of_rows(size_t n_rows, const float *score, const float *target, const float *weight,
+                                int is_absolute, float *g, float *h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const float error = score[n] - target[n];
+        const float sign = (float)((error > 0.0f) - (error < 0.0f));
+        g[n] = weight[n] * (is_absolute ? sign : error);
+        h[n] = weight[n];
+    }
+}
+
+static void shares_of_rows(size_t n_rows, size_t n_outputs, size_t n_lanes, const float *target,
+                           const float *weight, float *g, float *h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        for (size_t c = 0; c < n_lanes; c++) {
+            g[n * n_lanes + c] = 0.0f;
+            h[n * n_lanes + c] = c < n_outputs ? weight[n] : 0.0f;
+        }
+        g[n * n_lanes + (size_t)target[n]] = -weight[n];
+    }
+}
+
+void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
+                    const float *target, const float *weight, float *g, float *h)
+{
+    if (loss == GROW_SHARES && n_lanes > 1)
+        shares_of_rows(n_rows, n_outputs, n_lanes, target, weight, g, h);
+    else if (loss == GROW_SOFTMAX)
+        softmax_of_rows(n_rows, n_outputs, n_lanes, score, target, weight, g, h);
+    else if (loss == GROW_LOGISTIC)
+        logistic_of_rows(n_rows, score, target, weight, g, h);
+    else if (loss == GROW_POISSON)
+        poisson_of_rows(n_rows, score, target, weight, g, h);
+    else
+        differences_of_rows(n_rows, score, target, weight, loss == GROW_ABSOLUTE, g, h);
+}
+
+/* Return the largest of the numbers' absolute values. */
+static HOT float largest_of(const float *x, size_t n)
+{
+    float lanes[LANES] = {0}, largest = 0.0f;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        ROLLED
+        for (size_t k = 0; k < LANES; k++) {
+            const float a = fabsf(x[i + k]);
+            lanes[k] = a > lanes[k] ? a : lanes[k];
+        }
+    for (; i < n; i++)
+        largest = fabsf(x[i]) > largest ? fabsf(x[i]) : largest;
+    for (size_t k = 0; k < LANES; k++)
+        largest = lanes[k] > largest ? lanes[k] : largest;
+    return largest;
+}
+
+/* Return x rounded to a whole number, of two the even one; |x| is below 2^22. */
+INLINE float rounded(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
+
+static HOT void round_many(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, size_t n_lanes,
+                           float times_g, float times_h, int16_t *RESTRICT whole)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const float *of_g = g + n * n_lanes, *of_h = h + n * n_lanes;
+        int16_t *to = whole + n * 2 * n_lanes;
+        for (size_t c = 0; c < n_lanes; c++)
+            to[c] = (int16_t)(int32_t)rounded(of_g[c] * times_g);
+        for (size_t c = 0; c < n_lanes; c++)
+            to[n_lanes + c] = (int16_t)(int32_t)rounded(of_h[c] * times_h);
+    }
+}
+
+/* One output, at most 65,535 rows: the slope in the upper half, the curvature, which is not negative, in the lower. */
+static HOT void round_into_one(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, float times_g,
+                               float times_h, int64_t *RESTRICT whole)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const int64_t of_g = (int32_t)rounded(g[n] * times_g), of_h = (int32_t)rounded(h[n] * times_h);
+        whole[n] = of_g * 4294967296 + of_h;
+    }
+}
+
+static void round_side_by_side(const float *g, const float *h, size_t n_rows, double times_g, double times_h,
+                               int64_t *whole)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        whole[2 * n] = (int64_t)rint((double)g[n] * times_g);
+        whole[2 * n + 1] = (int64_t)rint((double)h[n] * times_h);
+    }
+}
+
+void round_gradients(Gradients *gradients, size_t n_rows, size_t n_outputs, size_t n_lanes)
+{
+    (void)n_outputs;
+    const float largest_g = largest_of(gradients->g, n_rows * n_lanes);
+    const float largest_h = largest_of(gradients->h, n_rows * n_lanes);
+    /* The largest number: of 16 bits; or so that sums of all rows have 32, and the number itself is below 2^22; or as
+       long as a float is. */
+    float most = 32767.0f;
+    if (n_lanes == 1 && gradients->is_wide)
+        most = 0x1p24f;
+    else if (n_lanes == 1) {
+        const double of_sums = floor(2147483647.0 / (double)n_rows);
+        most = of_sums < 2097152.0 ? (float)(of_sums - 1.0) : 2097152.0f;
+    }
+    const float times_g = largest_g > 1e-30f ? most / largest_g : 1.0f;
+    const float times_h = largest_h > 1e-30f ? most / largest_h : 1.0f;
+    gradients->unit_g = 1.0f / times_g;
+    gradients->unit_h = 1.0f / times_h;
+    if (n_lanes > 1)
+        round_many(gradients->g, gradients->h, n_rows, n_lanes, times_g, times_h, gradients->whole);
+    else if (gradients->is_wide)
+        round_side_by_side(gradients->g, gradients->h, n_rows, times_g, times_h, gradients->whole_one);
+    else
+        round_into_one(gradients->g, gradients->h, n_rows, times_g, times_h, gradients->whole_one);
+}
