@@ -1,7 +1,8 @@
 """Trees grown on binned rows: gradient boosting, random forests and extra trees, the same to the bit everywhere."""
 
+from billhook.growing._as_forest import forest_of_trees
 from billhook.growing._binned_rows import BinnedRows
 from billhook.growing._boosting import Boosting, GrowthLoss
 from billhook.growing._random_forest import grow_random_forest
 
-__all__ = ["BinnedRows", "Boosting", "GrowthLoss", "grow_random_forest"]
+__all__ = ["BinnedRows", "Boosting", "GrowthLoss", "forest_of_trees", "grow_random_forest"]

@@ -33,7 +33,7 @@ class TreeOptions:
 
 @dataclass(frozen=True, eq=False)
 class GrownTree:
-    """The nodes of a tree: thresholds are bins, and only leaves have values."""
+    """The nodes of a tree: thresholds are bins, the highest that goes left; a split's value is its leaves' mean."""
 
     feature: NDArray[np.int32]
     bin: NDArray[np.int32]
@@ -43,6 +43,7 @@ class GrownTree:
     value: NDArray[np.float64]
     gain: NDArray[np.float64]
     n_rows: NDArray[np.int64]
+    row_weight: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -81,13 +82,13 @@ class TreeGrower:
         rows, o = self.rows, self.options
         n_nodes = 2 * o.max_leaves - 1
         feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
-        missing_left, n_rows = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64)
+        missing_left, n_rows, row_weight = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64), np.empty(n_nodes)
         value, gain = np.zeros((n_nodes, self.n_outputs)), np.empty(n_nodes)
         sampled = self._every if sampled is None else sampled
         of = self._sampled[: sampled.size]
         of[:] = sampled
         of_rows = (rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest)
-        nodes = (feature, at, missing_left, left, right, value, gain, n_rows)
+        nodes = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
         scratch = (self._spare, self._histograms, self.is_used, self._n_used)
         numbers = (
             self.n_outputs,

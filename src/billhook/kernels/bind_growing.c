@@ -60,7 +60,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     Call call = {.function = "grow_tree"};
     Array first, has_missing, columns, cells, row_start, commonest;
     Array g, h, whole, sampled, target, weight, score;
-    Array feature, bin, missing_left, left, right, value, gain, n_rows;
+    Array feature, bin, missing_left, left, right, value, gain, n_rows, of_rows;
     Array spare, histograms, is_used, n_used;
     Py_ssize_t n_outputs, max_leaves, max_tests, n_tried_features;
     double learning_rate, l2, min_weight, largest_step, reuse_factor;
@@ -69,15 +69,17 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     if (!take(&call, args, n_args,
               "i1 ?1 C2 L1 q1 i1 "
               "f2 f2 q1* I1* f1 f1 f2* "
-              "i1* i1* ?1* i1* i1* d2* d1* q1* "
+              "i1* i1* ?1* i1* i1* d2* d1* q1* d1* "
               "I1* q1* ?1* q1* "
               "n n x x x x x n n p p p u",
               &first, &has_missing, &columns, &cells, &row_start, &commonest, &g, &h, &whole, &sampled, &target,
-              &weight, &score, &feature, &bin, &missing_left, &left, &right, &value, &gain, &n_rows, &spare,
+              &weight, &score, &feature, &bin, &missing_left, &left, &right, &value, &gain, &n_rows, &of_rows, &spare,
               &histograms, &is_used, &n_used, &n_outputs, &max_leaves, &learning_rate, &l2, &min_weight,
               &largest_step, &reuse_factor, &max_tests, &n_tried_features, &is_random_threshold, &takes_medians,
               &is_share, &seed))
         return NULL;
+    if (first.size < 1)
+        return fail(&call, "first is empty");
     const size_t n_lanes = (size_t)g.length[1];
     const BinnedRows rows = {
         .n_rows = (size_t)columns.length[1],
@@ -123,9 +125,11 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         return fail(&call, "rows, gradients and scratch do not belong together");
     if ((size_t)feature.size < n_nodes || (size_t)bin.size < n_nodes || (size_t)missing_left.size < n_nodes
         || (size_t)left.size < n_nodes || (size_t)right.size < n_nodes || (size_t)value.length[0] < n_nodes
-        || value.length[1] != n_outputs || (size_t)gain.size < n_nodes || (size_t)n_rows.size < n_nodes)
+        || value.length[1] != n_outputs || (size_t)gain.size < n_nodes || (size_t)n_rows.size < n_nodes
+        || (size_t)of_rows.size < n_nodes)
         return fail(&call, "there is no room for 2 max_leaves - 1 nodes");
-    GrownNodes nodes = {feature.i32, bin.i32, missing_left.u8, left.i32, right.i32, value.f64, gain.f64, n_rows.i64};
+    GrownNodes nodes = {feature.i32, bin.i32,  missing_left.u8, left.i32,   right.i32,
+                        value.f64,   gain.f64, n_rows.i64,      of_rows.f64};
     GrowthScratch scratch = {
         .rows = sampled.u32,
         .spare = spare.u32,

@@ -1,4 +1,5 @@
 #include "growing.h"
+#include "interop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -291,11 +292,18 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
             open_children(&growth, left, right, parent.bin, parent.missing_left);
     }
     for (size_t i = 0; i < n_leaves; i++) {
-        double *value = nodes->value + (size_t)leaf[i].node * options->n_outputs;
+        double *of_leaf = nodes->weight + leaf[i].node, *value = nodes->value + (size_t)leaf[i].node * options->n_outputs;
         if (options->n_lanes > 1)
             settle_many(&growth, &leaf[i], score, value);
         else
             settle_one(&growth, &leaf[i], target, weight, score, value);
+        *of_leaf = 0.0;
+        for (size_t k = leaf[i].begin; k < leaf[i].end; k++)
+            *of_leaf += weight[scratch->rows[k]];
     }
+    for (size_t node = n_nodes; node-- > 0;)
+        if (nodes->left[node] >= 0)
+            nodes->weight[node] = nodes->weight[nodes->left[node]] + nodes->weight[nodes->right[node]];
+    average_upwards(n_nodes, options->n_outputs, nodes->left, nodes->right, nodes->weight, nodes->value);
     return n_nodes;
 }

@@ -81,9 +81,10 @@ typedef struct {
     int32_t *feature, *bin; /* of a leaf: -1; the bin is within the feature, and the highest that goes left */
     uint8_t *missing_left;
     int32_t *left, *right;
-    double *value;          /* (nodes, outputs), of leaves */
+    double *value;          /* (nodes, outputs); of a split, the mean of the leaves below it */
     double *gain;           /* of splits */
     int64_t *n_rows;
+    double *weight;         /* of the rows */
 } GrownNodes;
 
 /* Write codes (rows, features), bins within the feature, as columns (features, rows), and add to `count` how many rows
