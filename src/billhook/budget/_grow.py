@@ -2,7 +2,6 @@
 
 import threading
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
-from billhook.interop import as_forest, boosting_parameters
+from billhook.growing import BinnedRows, Boosting, forest_of_trees, grow_random_forest
+from billhook.interop import boosting_parameters
 from billhook.packing import BinnedFeatures
 from billhook.pruning import pruning_order
 
@@ -26,35 +26,94 @@ class GrowingEnsemble:
     Boosting that goes on where it stopped gives the very trees that it would have given at once.
     """
 
-    def __init__(self, growth: GrowthConfig, rows: TrainingRows, split: Split, seed: int) -> None:
-        self.growth, self.rows, self.split, self.seed = growth, rows, split, seed
+    def __init__(self, growth: GrowthConfig, rows: TrainingRows, split: Split, bins: BinnedRows, seed: int) -> None:
+        self.growth, self.rows, self.split, self.bins, self.seed = growth, rows, split, bins, seed
         self._lock = threading.Lock()
-        self._booster: Any = None
+        self._boosting: Boosting | None = None
         self._forest: Forest | None = None
-        self._n_leaves = 0
 
     def forest(self, n_leaves: int, binned: BinnedFeatures) -> Forest:
         """Return the ensemble with about so many leaves, or more; its thresholds are codes."""
         with self._lock:
-            if self._forest is None or (self.growth.family == "boosted" and self._n_leaves < n_leaves):
-                self._forest = on_codes(self._grow(n_leaves, binned.bins(self.split.train)), binned, self.rows)
-                self._n_leaves = n_leaves
+            n_trees = n_rounds(self.growth, n_leaves) if self.growth.family == "boosted" else 0
+            if self._forest is None or self._forest.n_trees < n_trees:
+                forest = self._boosted(n_trees) if n_trees else self._averaged()
+                self._forest = on_codes(forest, binned, self.rows)
             return self._forest
 
-    def _grow(self, n_leaves: int, bins: NDArray[Any]) -> Forest:
-        rows, train = self.rows, self.split.train
-        labelled = (bins, rows.y[train], rows.weight[train])
-        if self.growth.family != "boosted":
-            return _averaged(self.growth, rows, *labelled, self.seed)
-        n_trees = n_rounds(self.growth, n_leaves)
-        if not has_xgboost():
-            return _histogram_boosted(self.growth, rows, *labelled, n_trees, self.seed)
-        self._booster, forest = _boosted(self.growth, rows, *labelled, n_trees, self.seed, self._booster)
-        return forest
+    def _boosted(self, n_trees: int) -> Forest:
+        rows, train, growth = self.rows, self.split.train, self.growth
+        y, weight = rows.y[train], rows.weight[train]
+        middle, width = 0.0, 1.0
+        if rows.classes is None:
+            y, middle, width = standardised(y, weight)
+        n_classes = 1 if rows.classes is None else rows.classes.size
+        if self._boosting is None:
+            self._boosting = Boosting(
+                self.bins,
+                y,
+                weight,
+                loss="squared" if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
+                n_classes=n_classes,
+                max_leaves=growth.leaves,
+                learning_rate=growth.learning_rate,
+                min_weight=growth.min_weight,
+            )
+        while len(self._boosting.trees) < n_trees:
+            self._boosting.grow()
+        forest = forest_of_trees(
+            self._boosting.trees,
+            **_fields(rows, n_trees),
+            tree_weight=np.ones(n_trees),
+            averages=False,
+            base=self._boosting.base,
+            link="identity" if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
+        )
+        return replace(forest, value=forest.value * width, base=forest.base * width + middle)
+
+    def _averaged(self) -> Forest:
+        rows, train, growth = self.rows, self.split.train, self.growth
+        y, weight = rows.y[train], rows.weight[train]
+        middle, width = 0.0, 1.0
+        if rows.classes is None:
+            y, middle, width = standardised(y, weight)
+        n_features = self.bins.n_features
+        trees = grow_random_forest(
+            self.bins,
+            y,
+            weight,
+            n_classes=None if rows.classes is None else rows.classes.size,
+            n_trees=N_TREES,
+            max_leaves=growth.leaves,
+            max_features=n_features if rows.classes is None else max(1, int(np.sqrt(n_features))),
+            is_extra=growth.family == "extra_trees",
+            seed=self.seed,
+        )
+        forest = forest_of_trees(
+            trees,
+            **_fields(rows, N_TREES),
+            tree_weight=np.full(N_TREES, 1.0 / N_TREES),
+            averages=True,
+            base=np.zeros(1 if rows.classes is None else rows.classes.size),
+            link="identity",
+        )
+        forest = replace(forest, value=forest.value * width + middle)
+        return best_first(forest, self.bins.columns.T.astype(np.float32), rows.labels[train], weight)
+
+
+def _fields(rows: TrainingRows, n_trees: int) -> dict[str, Any]:
+    """Return what forests of all kinds have in common."""
+    return {
+        "tree_column": np.zeros(n_trees, np.int32),
+        "task": "regression" if rows.classes is None else "classification",
+        "n_features": rows.X.shape[1],
+        "classes": rows.classes,
+        "feature_names": rows.feature_names,
+    }
 
 
 def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
-    """Return numbers around 0 of about 1, and what they were: XGBoost counts in 32 bits, and small gains as none."""
+    """Return numbers around 0 of about 1, and what they were: small gains count as none."""
     middle = float(np.average(y, weights=weight))
     width = float(np.sqrt(np.average((y - middle) ** 2, weights=weight))) or 1.0
     return (y - middle) / width, middle, width
@@ -76,31 +135,8 @@ def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows) -> Fore
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
 
 
-def _boosted(
-    growth: GrowthConfig,
-    rows: TrainingRows,
-    bins: NDArray[Any],
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    n_trees: int,
-    seed: int,
-    begun: Any,
-) -> tuple[Any, Forest]:
-    """Return boosted trees, so many with those that were begun with, as XGBoost's and as a forest."""
-    import xgboost
-
-    middle, width = 0.0, 1.0
-    if rows.classes is None:
-        y, middle, width = standardised(y, weight)
-    n_new = n_trees - (0 if begun is None else begun.num_boosted_rounds())
-    data = xgboost.QuantileDMatrix(bins, y, weight=weight, max_bin=growth.bins, nthread=1)
-    booster = xgboost.train(growth_parameters(growth, rows, seed) | {"nthread": 1}, data, n_new, xgb_model=begun)
-    forest = as_forest(booster)
-    return booster, replace(forest, value=forest.value * width, base=forest.base * width + middle)
-
-
 def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:
-    """Return the parameters for XGBoost."""
+    """Return the parameters for XGBoost, which grows on clusters."""
     return boosting_parameters(
         None if rows.classes is None else rows.classes.size,
         max_leaves=growth.leaves,
@@ -109,55 +145,6 @@ def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> di
         min_child_weight=growth.min_weight,
         seed=seed,
     )
-
-
-def has_xgboost() -> bool:
-    """Whether XGBoost is installed: else boosted trees are scikit-learn's, one for each class."""
-    return find_spec("xgboost") is not None
-
-
-def _histogram_boosted(
-    growth: GrowthConfig,
-    rows: TrainingRows,
-    bins: NDArray[Any],
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    n_trees: int,
-    seed: int,
-) -> Forest:
-    from sklearn import ensemble
-
-    maker = (
-        ensemble.HistGradientBoostingRegressor if rows.classes is None else ensemble.HistGradientBoostingClassifier
-    )
-    model = maker(
-        learning_rate=growth.learning_rate,
-        max_iter=max(1, n_trees // max(1, rows.n_values)),
-        max_leaf_nodes=growth.leaves,
-        max_bins=min(255, max(growth.bins, 2)),
-        min_samples_leaf=max(1, int(growth.min_weight)),
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=seed,
-    )
-    return as_forest(model.fit(bins, y, sample_weight=weight))
-
-
-def _averaged(
-    growth: GrowthConfig,
-    rows: TrainingRows,
-    bins: NDArray[Any],
-    y: NDArray[Any],
-    weight: NDArray[np.float64],
-    seed: int,
-) -> Forest:
-    from sklearn import ensemble
-
-    kind = "ExtraTrees" if growth.family == "extra_trees" else "RandomForest"
-    maker = getattr(ensemble, kind + ("Regressor" if rows.classes is None else "Classifier"))
-    model = maker(N_TREES, max_leaf_nodes=growth.leaves, min_samples_leaf=1, random_state=seed, n_jobs=1)
-    forest = as_forest(model.fit(bins, y, sample_weight=weight))
-    return best_first(forest, bins.astype(np.float32), y, weight)
 
 
 def best_first(forest: Forest, X: NDArray[np.float32], labels: NDArray[Any], weight: NDArray[np.float64]) -> Forest:

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.budget._compress import CodedRows, Stages, TooSmallError, compress
-from billhook.budget._grow import GrowingEnsemble, has_xgboost, n_rounds
+from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._scoring import Score
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, split_rows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
+from billhook.growing import BinnedRows
 from billhook.packing import BinnedFeatures, Coding, Packed, bin_features
 
 # The number of the split that holds out nothing.
 ALL = -1
-KEPT_BINNINGS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 8, 2
+KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 4, 8, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
@@ -72,10 +73,11 @@ class TrialRunner:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
+        self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
-        caches = {"_lock", "_binnings", "_forests"}
+        caches = {"_lock", "_binnings", "_bins_of_rows", "_forests"}
         return {name: value for name, value in self.__dict__.items() if name not in caches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -86,6 +88,7 @@ class TrialRunner:
         """Free what was kept because it might be needed again."""
         with self._lock:
             self._binnings.clear()
+            self._bins_of_rows.clear()
             self._forests.clear()
 
     def sample(self, most_rows: int) -> "TrialRunner":
@@ -190,16 +193,27 @@ class TrialRunner:
         binned = self.binned(growth.bits, growth.bins, split)
         # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
         growing: GrowingEnsemble = self._cached(
-            self._forests, KEPT_FORESTS, key, lambda: GrowingEnsemble(growth, self.rows, split, self.seed)
+            self._forests,
+            KEPT_FORESTS,
+            key,
+            lambda: GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed),
         )
         return growing.forest(n_leaves, binned), binned.coding, binned.codes
+
+    def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
+        """Return the training rows of a split as bins: ensembles on the same ones share them."""
+        key = (growth.bits, growth.bins, split.number)
+        bins: BinnedRows = self._cached(
+            self._bins_of_rows, KEPT_BINS, key, lambda: BinnedRows.of(*binned.codes_of_bins(split.train))
+        )
+        return bins
 
     @property
     def n_values(self) -> int:
         """How many numbers a leaf has, of the trees that are grown or that the user brought."""
         if self.user_ensemble is not None:
             return self.user_ensemble.n_values
-        return self.rows.n_values if has_xgboost() else 1
+        return self.rows.n_values
 
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""

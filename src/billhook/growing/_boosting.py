@@ -98,9 +98,7 @@ class Boosting:
         return self.trees[-1]
 
 
-def start_scores(
-    loss: GrowthLoss, target: NDArray[Any], weight: NDArray[Any], n_classes: int
-) -> NDArray[np.float64]:
+def start_scores(loss: GrowthLoss, target: NDArray[Any], weight: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
     """Return the best constant scores, which the trees are added to."""
     weight = np.asarray(weight, np.float64)
     if loss == "softmax":

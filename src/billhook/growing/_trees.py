@@ -61,7 +61,9 @@ class TreeGrower:
         is_wide = rows.n_rows > MOST_NARROW_ROWS
         self.g, self.h = (np.zeros((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
         of_row = 2 if self.n_lanes == 1 else self.n_lanes  # of 32 bits; wide ones of one output are of 64
-        self._whole = np.empty((rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64)
+        self._whole = np.empty(
+            (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64
+        )
         n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
         # Memory that is not touched is not taken.
         self._histograms = np.empty(options.max_leaves * n_bytes // 8 + 1, np.int64)
@@ -105,7 +107,5 @@ class TreeGrower:
             o.is_share,
             seed,
         )
-        size = grow_tree(
-            *of_rows, self.g, self.h, self._whole, of, target, weight, score, *nodes, *scratch, *numbers
-        )
+        size = grow_tree(*of_rows, self.g, self.h, self._whole, of, target, weight, score, *nodes, *scratch, *numbers)
         return GrownTree(*(array[:size].copy() for array in nodes))

@@ -41,6 +41,24 @@ class BinnedFeatures(NamedTuple):
                 bins[np.isnan(code), k] = np.nan
         return bins
 
+    def codes_of_bins(self, rows: Int64Array) -> tuple[NDArray[Any], Int64Array, NDArray[np.bool_]]:
+        """Return the bin of each value of these rows, how many bins each feature has, and which have missing values.
+
+        A missing value has a bin of its own, the last of its feature, if any row has one.
+        """
+        has_missing = np.isnan(self.codes).any(axis=0)
+        n_bins = np.array([edges.size + 1 for edges in self.edges]) + has_missing
+        bins = np.empty((rows.size, self.codes.shape[1]), np.uint8 if n_bins.max() <= 256 else np.uint16)
+        for k, edges in enumerate(self.edges):
+            code = self.codes[rows, k]
+            if has_missing[k]:
+                is_missing = np.isnan(code)
+                bins[:, k] = np.where(is_missing, n_bins[k] - 1, np.searchsorted(edges, code, side="left"))
+            else:
+                of_code = np.searchsorted(edges, np.arange(self.coding.quantizers[k].n_codes), side="left")
+                bins[:, k] = of_code.astype(bins.dtype)[code.astype(np.intp)]
+        return bins, n_bins, has_missing
+
 
 def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> BinnedFeatures:
     """Return rows as codes of so many bits, and the edges of at most `n_bins` bins of each feature.

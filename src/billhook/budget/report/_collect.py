@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from billhook.budget._grow import has_xgboost
 from billhook.budget._search import FIRST_FINAL, Candidate, Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import TrainingRows
@@ -68,8 +67,6 @@ def front_of(search: Search) -> tuple[Candidate, ...]:
 
 def _notes(search: Search) -> list[str]:
     notes = []
-    if search.whole.user_ensemble is None and not has_xgboost():
-        notes.append("XGBoost is not installed, so boosted trees are scikit-learn's: pip install 'billhook[fit]'.")
     if search.trying.rows.n_rows < search.whole.rows.n_rows:
         tried, compared = search.trying.rows.n_rows, search.comparing.rows.n_rows
         notes.append(
