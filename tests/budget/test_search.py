@@ -1,4 +1,5 @@
 import itertools
+import sys
 import threading
 from dataclasses import replace
 
@@ -271,10 +272,9 @@ def test_a_budget_too_small_says_the_smallest():
     assert found.report.score > 0.8
 
 
-def test_without_xgboost_boosted_trees_are_scikit_learns(monkeypatch):
-    for module in ("billhook.budget._grow", "billhook.budget._trial_runner", "billhook.budget.report._collect"):
-        monkeypatch.setattr(f"{module}.has_xgboost", lambda: False)
-    found = fit(rows_of(load_iris), 500, n_trials=4)
-    assert found.packed.origin.endswith(("HistGradientBoostingClassifier", "RandomForestClassifier"))
-    assert any("XGBoost is not installed" in note for note in found.report.notes)
+def test_no_other_library_grows_the_trees(monkeypatch):
+    for name in ("xgboost", "lightgbm", "sklearn.ensemble"):
+        monkeypatch.setitem(sys.modules, name, None)
+    found = fit(rows_of(load_iris), 500, n_trials=12)
+    assert found.packed.origin in ("billhook.boosting", "billhook.random_forest", "billhook.extra_trees")
     assert found.report.score > 0.85

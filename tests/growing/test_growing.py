@@ -23,6 +23,12 @@ def made_up(seed, n_rows=200, n_features=4, n_bins=9, missing=0.0):
     return codes, counts + has_missing, has_missing
 
 
+def binned(X, n_bins):
+    """Return the bins of numbers: about as many rows in each."""
+    edges = [np.quantile(x, np.arange(1, n_bins) / n_bins) for x in X.T]
+    return np.stack([np.searchsorted(e, x) for e, x in zip(edges, X.T, strict=True)], axis=1).astype(np.uint8)
+
+
 def targets(codes, loss, seed, n_classes=4):
     rng = np.random.default_rng(seed)
     score = codes[:, 0] * 0.7 - codes[:, 1] * (codes[:, 2] > 2) + rng.normal(size=len(codes))
@@ -137,9 +143,7 @@ def test_it_grows_the_trees_of_xgboost(loss, n_classes):
     )
     if loss == "squared":
         y = X[:, 0] + np.sin(X[:, 1]) + y
-    codes = np.stack([np.searchsorted(np.quantile(x, np.arange(1, 32) / 32), x) for x in X.T], axis=1).astype(
-        np.uint8
-    )
+    codes = binned(X, 32)
     rows = BinnedRows.of(codes, np.full(8, 32), np.zeros(8, bool))
     boosting = Boosting(rows, y, np.ones(800), loss=loss, n_classes=n_classes, max_leaves=12, learning_rate=0.3)
     trees = [boosting.grow() for _ in range(3)]
@@ -157,7 +161,8 @@ def test_it_grows_the_trees_of_xgboost(loss, n_classes):
     ours = forest_of_trees(
         trees, tree_weight=np.ones(3), averages=False, tree_column=np.zeros(3, np.int32), base=boosting.base,
         link={"logistic": "logistic", "softmax": "softmax", "squared": "identity"}[loss], n_features=8,
-        task="regression" if loss == "squared" else "classification", classes=None if loss == "squared" else np.unique(y),
+        task="regression" if loss == "squared" else "classification",
+        classes=None if loss == "squared" else np.unique(y),
     )  # fmt: skip
     same_leaves = theirs.decision_function(codes)
     assert ours.n_leaves == theirs.n_leaves
@@ -202,15 +207,14 @@ def test_it_goes_on_where_it_stopped_and_knows_no_order_of_rows(loss):
 def test_sparse_and_wide_rows_give_the_trees_of_dense_and_narrow_ones(n_classes):
     """Mostly equal cells are left out; more than 65,536 bins are of 32 bits; more than 255 of a feature of 16."""
     rng = np.random.default_rng(7)
-    dense, n_bins, has_missing = made_up(8, n_rows=400)
-    target = targets(dense, "softmax" if n_classes > 1 else "squared", 9, 3)
+    dense, n_bins, _ = made_up(8, n_rows=400)
+    loss = "softmax" if n_classes > 1 else "squared"
+    target = targets(dense, loss, 9, 3)
     sparse = np.where(rng.random(dense.shape) < 0.7, 1, dense).astype(np.uint8)
 
     def trees(codes, counts):
         rows = BinnedRows.of(codes, counts, np.zeros(codes.shape[1], bool))
-        boosting = Boosting(
-            rows, target, np.ones(400), loss="softmax" if n_classes > 1 else "squared", n_classes=n_classes, max_leaves=8
-        )  # fmt: skip
+        boosting = Boosting(rows, target, np.ones(400), loss=loss, n_classes=n_classes, max_leaves=8)
         return rows, [boosting.grow() for _ in range(3)]
 
     # Bins that no row is in change nothing, but make the others' numbers longer.
@@ -271,9 +275,7 @@ def test_tests_in_use_are_preferred_and_capped():
 @pytest.mark.parametrize("is_extra", [False, True])
 def test_a_random_forest_predicts_as_well_as_scikit_learns(is_extra):
     X, y = make_classification(3000, 10, n_informative=6, n_classes=3, random_state=0)
-    codes = np.stack([np.searchsorted(np.quantile(x, np.arange(1, 64) / 64), x) for x in X.T], axis=1).astype(
-        np.uint8
-    )
+    codes = binned(X, 64)
     train, test = slice(0, 2000), slice(2000, None)
     rows = BinnedRows.of(codes[train], np.full(10, 64), np.zeros(10, bool))
     trees = grow_random_forest(
@@ -294,9 +296,7 @@ def test_a_random_forest_predicts_as_well_as_scikit_learns(is_extra):
 
 def test_a_random_forest_for_numbers():
     X, y = make_regression(2000, 6, noise=10.0, random_state=0)
-    codes = np.stack([np.searchsorted(np.quantile(x, np.arange(1, 64) / 64), x) for x in X.T], axis=1).astype(
-        np.uint8
-    )
+    codes = binned(X, 64)
     rows = BinnedRows.of(codes[:1500], np.full(6, 64), np.zeros(6, bool))
     y = (y - y.mean()) / y.std()
     trees = grow_random_forest(

@@ -68,6 +68,7 @@ class GrowingEnsemble:
             averages=False,
             base=self._boosting.base,
             link="identity" if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
+            origin="billhook.boosting",
         )
         return replace(forest, value=forest.value * width, base=forest.base * width + middle)
 
@@ -96,6 +97,7 @@ class GrowingEnsemble:
             averages=True,
             base=np.zeros(1 if rows.classes is None else rows.classes.size),
             link="identity",
+            origin=f"billhook.{growth.family}",
         )
         forest = replace(forest, value=forest.value * width + middle)
         return best_first(forest, self.bins.columns.T.astype(np.float32), rows.labels[train], weight)

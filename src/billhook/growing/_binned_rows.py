@@ -1,6 +1,7 @@
 """Rows as bins, laid out for growing: made once, and shared by all ensembles that are grown on them."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -52,7 +53,7 @@ class BinnedRows:
         if n_rows and (codes.max(axis=0) >= np.asarray(n_bins)).any():
             raise ValueError("a code is not below the number of bins of its feature")
         columns_of_codes(codes, first, columns, count)
-        commonest = np.array([b + count[b:e].argmax() for b, e in zip(first, first[1:], strict=False)], np.int32)
+        commonest = np.array([b + count[b:e].argmax() for b, e in pairwise(first)], np.int32)
         n_cells = n_rows * n_features - int(count[commonest].sum())
         is_sparse = n_cells < SPARSE * n_rows * n_features
         row_start = np.empty(n_rows + 1 if is_sparse else 0, np.int64)
