@@ -11,7 +11,7 @@ from billhook.growing._trees import GrownTree
 
 def forest_of_trees(trees: Sequence[GrownTree], **other: Any) -> Forest:
     """Return the forest of these trees; thresholds are bins. `other` are the fields that do not belong to nodes."""
-    columns = {
+    columns: dict[str, Any] = {
         name: np.concatenate([getattr(tree, name) for tree in trees])
         for name in ("feature", "missing_left", "left", "right", "value", "n_rows", "row_weight")
     }

@@ -66,12 +66,12 @@ class BinnedRows:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return self.columns.shape[1]
+        return int(self.columns.shape[1])
 
     @property
     def n_features(self) -> int:
         """How many features there are."""
-        return self.columns.shape[0]
+        return int(self.columns.shape[0])
 
     @property
     def n_bins(self) -> int:

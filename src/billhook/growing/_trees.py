@@ -90,7 +90,7 @@ class TreeGrower:
         of = self._sampled[: sampled.size]
         of[:] = sampled
         of_rows = (rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest)
-        nodes = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
+        nodes: tuple[NDArray[Any], ...] = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
         scratch = (self._spare, self._histograms, self.is_used, self._n_used)
         numbers = (
             self.n_outputs,

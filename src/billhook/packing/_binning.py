@@ -46,8 +46,8 @@ class BinnedFeatures(NamedTuple):
 
         A missing value has a bin of its own, the last of its feature, if any row has one.
         """
-        has_missing = np.isnan(self.codes).any(axis=0)
-        n_bins = np.array([edges.size + 1 for edges in self.edges]) + has_missing
+        has_missing: NDArray[np.bool_] = np.asarray(np.isnan(self.codes).any(axis=0))
+        n_bins: Int64Array = np.array([edges.size + 1 for edges in self.edges]) + has_missing
         bins = np.empty((rows.size, self.codes.shape[1]), np.uint8 if n_bins.max() <= 256 else np.uint16)
         for k, edges in enumerate(self.edges):
             code = self.codes[rows, k]
