@@ -9,5 +9,7 @@
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
 extern PyMethodDef interop_methods[];
+extern PyMethodDef pruning_methods[];
+extern PyMethodDef sgd_methods[];
 
 #endif

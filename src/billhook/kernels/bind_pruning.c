@@ -1,0 +1,2 @@
+#include "bindings.h"
+PyMethodDef pruning_methods[] = {{NULL, NULL, 0, NULL}};
