@@ -1,56 +1,34 @@
-/* Four numbers as one: a loop over a few of these stays in vector registers, whatever a compiler makes of loops. */
+/* Four numbers at once: rows of numbers for each class are read, changed and written by these, in registers of
+   whatever width there is. */
 
 #ifndef BILLHOOK_FOUR_H
 #define BILLHOOK_FOUR_H
 
 #include "kernels.h"
 
-#if defined(__GNUC__) || defined(__clang__)
+#include <string.h>
 
-typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
-
-INLINE void add_two_products(Four *sum, double a, const double *x, double b, const double *y)
-{
-    *sum += a * *(const Four *)x + b * *(const Four *)y;
-}
-
-INLINE void add_product(Four *sum, double a, const Four *x) { *sum += a * *x; }
-
+#if defined(__GNUC__)
+typedef double Four __attribute__((vector_size(32)));
+#define PLUS(a, b) ((a) + (b))
+#define MINUS(a, b) ((a) - (b))
+#define TIMES(a, b) ((a) * (b))
+#define EACH(x) ((Four){(x), (x), (x), (x)})
+#define TOTAL(a) (((a)[0] + (a)[1]) + ((a)[2] + (a)[3]))
 #else
-
 typedef struct {
-    double number[4];
+    double x[4];
 } Four;
-
-INLINE void add_two_products(Four *sum, double a, const double *x, double b, const double *y)
-{
-    for (int i = 0; i < 4; i++)
-        sum->number[i] += a * x[i] + b * y[i];
-}
-
-INLINE void add_product(Four *sum, double a, const Four *x)
-{
-    for (int i = 0; i < 4; i++)
-        sum->number[i] += a * x->number[i];
-}
-
+#define OF_EACH(a, sign, b) \
+    ((Four){{(a).x[0] sign (b).x[0], (a).x[1] sign (b).x[1], (a).x[2] sign (b).x[2], (a).x[3] sign (b).x[3]}})
+#define PLUS(a, b) OF_EACH(a, +, b)
+#define MINUS(a, b) OF_EACH(a, -, b)
+#define TIMES(a, b) OF_EACH(a, *, b)
+#define EACH(y) ((Four){{(y), (y), (y), (y)}})
+#define TOTAL(a) (((a).x[0] + (a).x[1]) + ((a).x[2] + (a).x[3]))
 #endif
 
-/* Add a times n fours to numbers. */
-INLINE void add_products(const size_t n, double a, const Four *x, double *to)
-{
-    Four *sum = (Four *)(void *)to;
-    for (size_t i = 0; i < n; i++)
-        add_product(&sum[i], a, &x[i]);
-}
-
-/* One after the other, so that they may be registers. */
-INLINE void copy_fours(const size_t n, const Four *x, Four *to)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = x[i];
-}
-
-INLINE const Four *fours_at(const double *x) { return (const Four *)(const void *)x; }
+#define LOAD(four, from) memcpy(&(four), (from), sizeof(Four))
+#define STORE(four, to) memcpy((to), &(four), sizeof(Four))
 
 #endif

@@ -106,35 +106,53 @@ INLINE void add_fours(const size_t n_fours, const SgdEpoch *epoch, size_t n, con
         for (size_t row = 0; row < n; row++) {
             const uint32_t *at = epoch->at + row * n_trees;
             size_t k = begin;
-            Four sum[8];
-            copy_fours(n_fours, fours_at(score + row * n_values), sum);
+            Four sum[8], x, y;
+            for (size_t i = 0; i < n_fours; i++)
+                LOAD(sum[i], score + row * n_values + 4 * i);
             for (; k + 2 <= end; k += 2) { /* two at once, which halves the chain of additions */
                 const double *value = table + at[k] * n_values, *other = table + at[k + 1] * n_values;
-                for (size_t i = 0; i < n_fours; i++)
-                    add_two_products(&sum[i], weight[k], value + 4 * i, weight[k + 1], other + 4 * i);
+                for (size_t i = 0; i < n_fours; i++) {
+                    LOAD(x, value + 4 * i);
+                    LOAD(y, other + 4 * i);
+                    sum[i] = PLUS(sum[i], PLUS(TIMES(EACH(weight[k]), x), TIMES(EACH(weight[k + 1]), y)));
+                }
             }
-            if (k < end)
-                for (size_t i = 0; i < n_fours; i++)
-                    add_product(&sum[i], weight[k], fours_at(table + at[k] * n_values) + i);
-            copy_fours(n_fours, sum, (Four *)(void *)(score + row * n_values));
+            for (size_t i = 0; k < end && i < n_fours; i++) {
+                LOAD(x, table + at[k] * n_values + 4 * i);
+                sum[i] = PLUS(sum[i], TIMES(EACH(weight[k]), x));
+            }
+            for (size_t i = 0; i < n_fours; i++)
+                STORE(sum[i], score + row * n_values + 4 * i);
         }
     }
 }
 
+/* Add w times so many fours to numbers. */
+INLINE void add_products(const size_t n_fours, double w, const double *x, double *to)
+{
+    for (size_t i = 0; i < n_fours; i++) {
+        Four sum, four;
+        LOAD(sum, to + 4 * i);
+        LOAD(four, x + 4 * i);
+        sum = PLUS(sum, TIMES(EACH(w), four));
+        STORE(sum, to + 4 * i);
+    }
+}
+
 /* Add the gradients of a block of rows, times the tree's weight, to `n_fours` times four of the values of their
-   leaves. Two trees at a time: their leaves stay in the fastest memory. */
+   leaves, two trees at a time. */
 INLINE void scatter_fours(const size_t n_fours, const SgdEpoch *epoch, size_t n, const double *gradient, double *table)
 {
     const size_t n_trees = epoch->n_trees, n_values = epoch->n_values;
     for (size_t k = 0; k < n_trees; k += 2) {
         const size_t other = k + 1 < n_trees ? k + 1 : k;
-        const double w = epoch->tree_weight[k], other_w = other > k ? epoch->tree_weight[other] : 0.0;
+        const double w = epoch->tree_weight[k], other_w = epoch->tree_weight[other];
         const uint32_t *at = epoch->at;
         const double *g = gradient;
         for (size_t row = 0; row < n; row++, at += n_trees, g += n_values) {
-            add_products(n_fours, w, fours_at(g), table + at[k] * n_values);
+            add_products(n_fours, w, g, table + at[k] * n_values);
             if (other > k)
-                add_products(n_fours, other_w, fours_at(g), table + at[other] * n_values);
+                add_products(n_fours, other_w, g, table + at[other] * n_values);
         }
     }
 }
