@@ -39,3 +39,50 @@ def sgd_epoch(
     n_steps: int,
     /,
 ) -> float: ...
+def add_tree(leaf: NDArray[Any], value: Floats, score: Floats, /) -> None: ...
+def best_addition(
+    score: Floats,
+    y: Int64s,
+    weight: Int64s,
+    swing: float,
+    candidates: Int64s,
+    leaf: NDArray[Any],
+    offset: Int64s,
+    value: Floats,
+    /,
+) -> int: ...
+def largest_area(
+    score: Floats,
+    y: Int64s,
+    weight: Int64s,
+    candidates: Int64s,
+    leaf: NDArray[Any],
+    offset: Int64s,
+    value: Floats,
+    /,
+) -> int: ...
+def improve_by_swaps(single: Floats, pair: Floats, chosen: NDArray[np.bool_], /) -> float: ...
+def find_votes(leaf: NDArray[Any], offset: Int64s, of_node: NDArray[Any], votes: NDArray[Any], /) -> None: ...
+def weigh_matches(
+    votes: NDArray[Any],
+    expected: NDArray[Any],
+    weight: Int64s,
+    is_unweighted: bool,
+    trees: Int64s,
+    matches: Int64s,
+    /,
+) -> None: ...
+def weigh_agreement(votes: NDArray[Any], weight: Int64s, is_unweighted: bool, agreement: Int64s, /) -> None: ...
+def count_votes(votes: NDArray[Any], counts: Int64s, /) -> None: ...
+def sum_by_vote(votes: NDArray[Any], worth: Floats, sums: Floats, /) -> None: ...
+def sum_by_leaf_and_class(leaf: NDArray[Any], y: Int64s, weight: Int64s, table: Floats, /) -> float: ...
+def sum_of_products(leaf: NDArray[Any], value: Floats, other: Floats, weight: Int64s, /) -> float: ...
+def residual_products(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, expected: Floats, weight: Int64s, products: Floats, /
+) -> None: ...
+def add_weighted_trees(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, tree_weight: Floats, score: Floats, /
+) -> None: ...
+def slopes_of_trees(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, slope: Floats, sums: Floats, /
+) -> None: ...

@@ -22,6 +22,7 @@ static const NumberType TYPES[] = {
     {'i', "int32", "il", 4},
     {'q', "int64", "lq", 8},
     {'L', "uint16 or uint32", "HIL", 0},
+    {'V', "uint8, uint16 or uint32", "BHIL", 0},
 };
 
 static const NumberType *type_of(char letter)
@@ -36,7 +37,7 @@ static int is_of_type(const Py_buffer *buffer, const NumberType *type)
 {
     if (buffer->format == NULL || strlen(buffer->format) != 1 || !strchr(type->formats, buffer->format[0]))
         return 0;
-    return type->item_size ? buffer->itemsize == type->item_size : buffer->itemsize == 2 || buffer->itemsize == 4;
+    return type->item_size ? buffer->itemsize == type->item_size : buffer->itemsize <= 4;
 }
 
 static int take_array(Call *call, PyObject *object, int number, const char *word, Array *array)

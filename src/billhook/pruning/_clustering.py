@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.pruning._evaluation import EvaluatedTrees, probabilities
+from billhook.pruning._evaluation import EvaluatedTrees
 from billhook.pruning._ordering import in_order
 
 Choice = NDArray[np.int64]
@@ -55,12 +55,9 @@ def _k_means(
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    if evaluated.forest.classes is None:
-        gram = (
-            evaluated.residual_products
-        )  # the same distances, and numbers that do not depend on the target's origin
-    else:
-        gram = evaluated.gram(lambda rows: probabilities(evaluated, rows), evaluated.n_classes)
+    # For regression the same distances, by numbers that do not depend on the target's origin.
+    is_regression = evaluated.forest.classes is None
+    gram = evaluated.residual_products if is_regression else evaluated.value_products
     points = _coordinates(gram)
     with warnings.catch_warnings():
         # Fewer different trees than clusters: the choice is filled up.
