@@ -170,25 +170,39 @@ INLINE void fill_bins(const int is_wide, const Trees *trees, size_t tree, Labels
     }
 }
 
-/* Return the area under the curve of what is counted, -1 if there is none; the bins are empty after it. */
-INLINE double area_of_bins(double *RESTRICT bins)
+/* Go through four of the runs of bins; write the sums of each, and empty the bins. */
+INLINE void add_up_runs(double *bins, double *in_class, double *elsewhere, double *won)
 {
-    double in_class[AREA_LANES] = {0.0}, below[AREA_LANES] = {0.0}, won[AREA_LANES] = {0.0};
-    for (size_t b = 0; b < BINS_OF_LANE; b++, bins += 2 * AREA_LANES)
-        for (size_t l = 0; l < AREA_LANES; l++) {
-            const double in = bins[l], out = bins[AREA_LANES + l];
-            won[l] += in * (below[l] + 0.5 * out);
-            below[l] += out;
-            in_class[l] += in;
-            bins[l] = bins[AREA_LANES + l] = 0.0;
-        }
-    double all_in = 0.0, all_out = 0.0, all_won = 0.0;
+    const Four none = EACH(0.0), half = EACH(0.5);
+    Four all_in = none, below = none, all_won = none;
+    for (size_t b = 0; b < BINS_OF_LANE; b++, bins += 2 * AREA_LANES) {
+        Four in, out;
+        LOAD(in, bins);
+        LOAD(out, bins + AREA_LANES);
+        all_won = PLUS(all_won, TIMES(in, PLUS(below, TIMES(half, out))));
+        below = PLUS(below, out);
+        all_in = PLUS(all_in, in);
+        STORE(none, bins);
+        STORE(none, bins + AREA_LANES);
+    }
+    STORE(all_in, in_class);
+    STORE(below, elsewhere);
+    STORE(all_won, won);
+}
+
+/* Return the area under the curve of what is counted, -1 if there is none; the bins are empty after it. */
+INLINE double area_of_bins(double *bins)
+{
+    double in_class[AREA_LANES], elsewhere[AREA_LANES], won[AREA_LANES];
+    for (size_t l = 0; l < AREA_LANES; l += 4)
+        add_up_runs(bins + l, in_class + l, elsewhere + l, won + l);
+    double all_in = 0.0, below = 0.0, all_won = 0.0;
     for (size_t l = 0; l < AREA_LANES; l++) {
-        all_won += won[l] + in_class[l] * all_out;
-        all_out += below[l];
+        all_won += won[l] + in_class[l] * below;
+        below += elsewhere[l];
         all_in += in_class[l];
     }
-    return all_in * all_out > 0.0 ? all_won / (all_in * all_out) : -1.0;
+    return all_in * below > 0.0 ? all_won / (all_in * below) : -1.0;
 }
 
 INLINE void find_range(size_t n, const double *x, double *low, double *high)

@@ -172,31 +172,33 @@ double sum_by_leaf_and_class(LeafIds leaf, size_t n_rows, size_t n_classes, Labe
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* The sum of products of n numbers; four sums abreast where there are so many. */
-INLINE double inner_product(const size_t n, const double *RESTRICT x, const double *RESTRICT y)
+/* Add the products of n numbers to sums: of fours, and of what is left of them. */
+INLINE void add_inner_product(const size_t n, double weight, const double *x, const double *y, Four *sum, double *rest)
 {
-    double rest = 0.0;
+    Four a, b, part = EACH(0.0);
+    double end = 0.0;
     size_t c = 0;
-    Four sum = EACH(0.0);
     for (; c + 4 <= n; c += 4) {
-        Four a, b;
         LOAD(a, x + c);
         LOAD(b, y + c);
-        sum = PLUS(sum, TIMES(a, b));
+        part = PLUS(part, TIMES(a, b));
     }
     for (; c < n; c++)
-        rest += x[c] * y[c];
-    return n < 4 ? rest : TOTAL(sum) + rest;
+        end += x[c] * y[c];
+    if (n >= 4)
+        *sum = PLUS(*sum, TIMES(EACH(weight), part));
+    *rest += weight * end;
 }
 
 HOT double sum_of_products(LeafIds leaf, size_t n_rows, size_t n_classes, const double *value, const double *other,
                            const int64_t *weight)
 {
-    double sum = 0.0;
+    Four sum = EACH(0.0);
+    double rest = 0.0;
     for (size_t n = 0; n < n_rows; n++)
-        sum += (double)weight[n]
-               * inner_product(n_classes, value + any_leaf(leaf, n) * n_classes, other + n * n_classes);
-    return sum;
+        add_inner_product(n_classes, (double)weight[n], value + any_leaf(leaf, n) * n_classes, other + n * n_classes,
+                          &sum, &rest);
+    return TOTAL(sum) + rest;
 }
 
 HOT void add_weighted_trees(const Trees *trees, size_t n_chosen, const int64_t *rows, const double *tree_weight,
@@ -223,16 +225,26 @@ HOT void add_weighted_trees(const Trees *trees, size_t n_chosen, const int64_t *
     }
 }
 
-HOT void slopes_of_trees(const Trees *trees, size_t n_chosen, const int64_t *rows, const double *slope, double *sums)
+INLINE void slopes_of_classes(const size_t n_classes, const Trees *trees, size_t n_chosen, const int64_t *rows,
+                              const double *slope, double *sums)
 {
-    const size_t n_rows = trees->n_rows, n_classes = trees->n_classes;
     for (size_t tree = 0; tree < trees->n_trees; tree++) {
         const double *value = trees->value + (size_t)trees->offset[tree] * n_classes;
-        double sum = 0.0;
+        Four sum = EACH(0.0);
+        double rest = 0.0;
         for (size_t i = 0; i < n_chosen; i++) {
-            const double *of_leaf = value + any_leaf(trees->leaf, tree * n_rows + (size_t)rows[i]) * n_classes;
-            sum += inner_product(n_classes, of_leaf, slope + i * n_classes);
+            const size_t leaf = any_leaf(trees->leaf, tree * trees->n_rows + (size_t)rows[i]);
+            add_inner_product(n_classes, 1.0, value + leaf * n_classes, slope + i * n_classes, &sum, &rest);
         }
-        sums[tree] = sum;
+        sums[tree] = TOTAL(sum) + rest;
+    }
+}
+
+HOT void slopes_of_trees(const Trees *trees, size_t n_chosen, const int64_t *rows, const double *slope, double *sums)
+{
+    switch (trees->n_classes) {
+    case 1: slopes_of_classes(1, trees, n_chosen, rows, slope, sums); break;
+    case 2: slopes_of_classes(2, trees, n_chosen, rows, slope, sums); break;
+    default: slopes_of_classes(trees->n_classes, trees, n_chosen, rows, slope, sums); break;
     }
 }

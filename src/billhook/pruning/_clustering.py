@@ -68,15 +68,20 @@ def _k_means(
 
 
 def _coordinates(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points whose inner products are the Gram matrix, in units of its largest entry.
+    """Return points whose inner products are the Gram matrix, in units of its largest entry: Cholesky, pivoted.
 
-    It is rounded first: rows in another order, or each of them twice, must not give other points.
+    It is rounded first: rows in another order, or each of them twice, must not give other points. Plain loops, and no
+    LAPACK, whose threads wait for each other on a busy machine.
     """
-    values, vectors = np.linalg.eigh(np.round(gram / (np.abs(gram).max() or 1.0), 12))
-    keep = values > values.max(initial=0.0) * 1e-12
-    # Signs of eigenvectors are arbitrary; fix them, so that the same forest gives the same points.
-    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)])
-    return vectors[:, keep] * np.sqrt(values[keep]) if keep.any() else np.zeros((len(gram), 1))
+    rest = np.round(gram / (np.abs(gram).max() or 1.0), 12)
+    points = np.zeros_like(rest)
+    for column in range(len(gram)):
+        pivot = int(np.diagonal(rest).argmax())
+        if rest[pivot, pivot] <= 1e-11:
+            return np.ascontiguousarray(points[:, : max(column, 1)])
+        points[:, column] = rest[pivot] / np.sqrt(rest[pivot, pivot])
+        rest -= points[:, column, None] * points[:, column]
+    return points
 
 
 def _one_of_each(evaluated: EvaluatedTrees, label: NDArray[np.int64], badness: NDArray[Any], n_trees: int) -> Choice:

@@ -68,7 +68,7 @@ class GradientDescent:
         n_steps = 0
         score = problem.scores(self.leaf.T, self.rows, self.value)
         at_first = row_losses(self.loss, as_state(self.loss, score), self.target[self.rows], self.width)
-        yield Pass(float(self.weight[self.rows] @ at_first) / total, self.value, None)
+        yield Pass(float((self.weight[self.rows] * at_first).sum()) / total, self.value, None)
         order = self.rows.copy()
         while True:
             shuffle(order, int(self.random.integers(2**62)))
