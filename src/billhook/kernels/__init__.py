@@ -3,10 +3,16 @@
 from billhook.kernels._codebook import choose_entries, move_entries
 from billhook.kernels._coordinate_descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
 from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
-from billhook.kernels._forest_fallback import leaf_ids_plainly, sum_values_plainly
-from billhook.kernels._forest_layout import lay_out
-from billhook.kernels._forest_walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
-from billhook.kernels._native import average_upwards, rank_best_first
+from billhook.kernels._native import (
+    Walker,
+    average_upwards,
+    choose_winners,
+    has_missing,
+    lay_out,
+    leaf_ids_plainly,
+    rank_best_first,
+    sum_values_plainly,
+)
 from billhook.kernels._pruning import (
     add_tree,
     best_addition,
@@ -19,19 +25,19 @@ from billhook.kernels._pruning import (
 from billhook.kernels._sgd import sgd_epoch, shuffle
 
 __all__ = [
-    "Tables",
+    "Walker",
     "add_leaf_values",
     "add_tree",
     "average_upwards",
     "best_addition",
     "choose_entries",
+    "choose_winners",
     "descend_many",
     "descend_one",
+    "has_missing",
     "improve_by_swaps",
     "largest_area",
     "lay_out",
-    "leaf_ids",
-    "leaf_ids_of_few",
     "leaf_ids_plainly",
     "move_entries",
     "rank_best_first",
@@ -41,8 +47,6 @@ __all__ = [
     "step_tree",
     "sum_by_leaf_and_class",
     "sum_of_products",
-    "sum_values",
-    "sum_values_of_few",
     "sum_values_plainly",
     "sweep_many",
     "sweep_one",

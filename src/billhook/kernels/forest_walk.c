@@ -1,0 +1,209 @@
+#include "forest_walk.h"
+
+/* The second-level cache is at least 1 MB on most processors of today; the tables of a tree take their part. */
+enum { BYTES_AT_ONCE = 1 << 19 };
+
+size_t blocks_at_once(size_t n_rows, size_t bytes_a_row)
+{
+    const size_t fit = BYTES_AT_ONCE / (BLOCK * bytes_a_row), needed = (n_rows + BLOCK - 1) / BLOCK;
+    return fit < 1 ? 1 : fit < needed ? fit : needed;
+}
+
+/* Let four splits of a crown strike out the exits that each row passes by. Four at a time: the exits of a row are
+   loaded and stored once for all of them. */
+INLINE void strike_out_32(const Tables *tables, size_t k, const int32_t *columns, size_t n, uint32_t *RESTRICT exits)
+{
+    const int32_t *column = tables->crown_column + k, *t = tables->crown_threshold + k;
+    const uint64_t *keeps = tables->crown_keeps + k;
+    const int32_t *x0 = columns + (size_t)column[0] * BLOCK, *x1 = columns + (size_t)column[1] * BLOCK;
+    const int32_t *x2 = columns + (size_t)column[2] * BLOCK, *x3 = columns + (size_t)column[3] * BLOCK;
+    const int32_t t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3];
+    const uint32_t k0 = (uint32_t)keeps[0], k1 = (uint32_t)keeps[1];
+    const uint32_t k2 = (uint32_t)keeps[2], k3 = (uint32_t)keeps[3];
+    for (size_t row = 0; row < n; row++) {
+        uint32_t left = exits[row];
+        left = x0[row] > t0 ? left & k0 : left;
+        left = x1[row] > t1 ? left & k1 : left;
+        left = x2[row] > t2 ? left & k2 : left;
+        left = x3[row] > t3 ? left & k3 : left;
+        exits[row] = left;
+    }
+}
+
+INLINE void strike_out_64(const Tables *tables, size_t k, const int32_t *columns, size_t n, uint64_t *RESTRICT exits)
+{
+    const int32_t *column = tables->crown_column + k, *t = tables->crown_threshold + k;
+    const uint64_t *keeps = tables->crown_keeps + k;
+    const int32_t *x0 = columns + (size_t)column[0] * BLOCK, *x1 = columns + (size_t)column[1] * BLOCK;
+    const int32_t *x2 = columns + (size_t)column[2] * BLOCK, *x3 = columns + (size_t)column[3] * BLOCK;
+    const int32_t t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3];
+    const uint64_t k0 = keeps[0], k1 = keeps[1], k2 = keeps[2], k3 = keeps[3];
+    for (size_t row = 0; row < n; row++) {
+        uint64_t left = exits[row];
+        left = x0[row] > t0 ? left & k0 : left;
+        left = x1[row] > t1 ? left & k1 : left;
+        left = x2[row] > t2 ? left & k2 : left;
+        left = x3[row] > t3 ? left & k3 : left;
+        exits[row] = left;
+    }
+}
+
+/* Find the number of each row's exit from a crown of at most 32 exits. The number of the lowest bit is the exponent of
+   its value as a float, which the processor finds for several rows at once. */
+HOT static void leave_small_crown(const Tables *tables, size_t tree, const int32_t *columns, size_t n,
+                                  uint32_t *RESTRICT at)
+{
+    const int32_t *exits = tables->exits + tree * CROWN_WIDTH;
+    uint32_t left[BLOCK];
+    for (size_t row = 0; row < n; row++)
+        left[row] = ~(uint32_t)0;
+    for (size_t k = 0; k < (size_t)tables->crown_size[tree]; k += CROWN_STEP)
+        strike_out_32(tables, tree * CROWN_WIDTH + k, columns, n, left);
+    for (size_t row = 0; row < n; row++) {
+        const float lowest = (float)(int32_t)(left[row] & (0 - left[row]));
+        uint32_t bits;
+        memcpy(&bits, &lowest, sizeof bits);
+        left[row] = ((bits >> 23) & 0xFF) - 127;
+    }
+    for (size_t row = 0; row < n; row++)
+        at[row] = (uint32_t)exits[left[row]];
+}
+
+HOT static void leave_large_crown(const Tables *tables, size_t tree, const int32_t *columns, size_t n,
+                                  uint32_t *RESTRICT at)
+{
+    const int32_t *exits = tables->exits + tree * CROWN_WIDTH;
+    uint64_t left[BLOCK];
+    for (size_t row = 0; row < n; row++)
+        left[row] = ~(uint64_t)0;
+    for (size_t k = 0; k < (size_t)tables->crown_size[tree]; k += CROWN_STEP)
+        strike_out_64(tables, tree * CROWN_WIDTH + k, columns, n, left);
+    for (size_t row = 0; row < n; row++) {
+        const double lowest = (double)(int64_t)(left[row] & (0 - left[row]));
+        uint64_t bits;
+        memcpy(&bits, &lowest, sizeof bits);
+        left[row] = ((bits >> 52) & 0x7FF) - 1023;
+    }
+    for (size_t row = 0; row < n; row++)
+        at[row] = (uint32_t)exits[left[row]];
+}
+
+/* Return the position after `at` on a row's way down; a leaf's is its own. Columns are 2^stride_bits apart. */
+INLINE uint32_t step(const int32_t *x, const int stride_bits, const uint64_t *words, int position_bits, uint32_t at)
+{
+    const uint64_t word = words[at];
+    const size_t column = (uint32_t)word >> position_bits;
+    const uint32_t left = (uint32_t)word & (((uint32_t)1 << position_bits) - 1);
+    return left + (x[column << stride_bits] > (int32_t)(word >> 32));
+}
+
+/* Move every row of a block from its position to its leaf, eight rows abreast.
+
+   Eight independent chains of loads keep the processor busy where one would wait for the cache; rows that have arrived
+   stand still until the last of the eight has. */
+HOT static void walk_down(const Tables *tables, size_t tree, const int32_t *columns, size_t n, uint32_t *RESTRICT at)
+{
+    const uint64_t *words = tables->words + tables->offset[tree];
+    const int bits = tables->position_bits;
+    for (size_t row = 0; row < n; row += ABREAST) {
+        const int32_t *x = columns + row;
+        uint32_t a0 = at[row], a1 = at[row + 1], a2 = at[row + 2], a3 = at[row + 3];
+        uint32_t a4 = at[row + 4], a5 = at[row + 5], a6 = at[row + 6], a7 = at[row + 7];
+        uint32_t moved;
+        do {
+            const uint32_t n0 = step(x, BLOCK_BITS, words, bits, a0), n1 = step(x + 1, BLOCK_BITS, words, bits, a1);
+            const uint32_t n2 = step(x + 2, BLOCK_BITS, words, bits, a2), n3 = step(x + 3, BLOCK_BITS, words, bits, a3);
+            const uint32_t n4 = step(x + 4, BLOCK_BITS, words, bits, a4), n5 = step(x + 5, BLOCK_BITS, words, bits, a5);
+            const uint32_t n6 = step(x + 6, BLOCK_BITS, words, bits, a6), n7 = step(x + 7, BLOCK_BITS, words, bits, a7);
+            moved = (n0 ^ a0) | (n1 ^ a1) | (n2 ^ a2) | (n3 ^ a3) | (n4 ^ a4) | (n5 ^ a5) | (n6 ^ a6) | (n7 ^ a7);
+            a0 = n0, a1 = n1, a2 = n2, a3 = n3, a4 = n4, a5 = n5, a6 = n6, a7 = n7;
+        } while (moved);
+        at[row] = a0, at[row + 1] = a1, at[row + 2] = a2, at[row + 3] = a3;
+        at[row + 4] = a4, at[row + 5] = a5, at[row + 6] = a6, at[row + 7] = a7;
+    }
+}
+
+void find_leaves(const Tables *tables, size_t tree, const int32_t *columns, size_t n, uint32_t *at)
+{
+    if (tables->crown_size[tree] <= 32)
+        leave_small_crown(tables, tree, columns, n, at);
+    else
+        leave_large_crown(tables, tree, columns, n, at);
+    if (tables->goes_deeper[tree])
+        walk_down(tables, tree, columns, n, at);
+}
+
+void find_eight_leaves(const Tables *tables, size_t first, const int32_t *x, uint32_t *at)
+{
+    const int bits = tables->position_bits;
+    const uint64_t *words[ABREAST];
+    uint32_t moved;
+    for (size_t i = 0; i < ABREAST; i++) {
+        const size_t tree = first + i < tables->n_trees ? first + i : tables->n_trees - 1;
+        words[i] = tables->words + tables->offset[tree];
+        at[i] = 0;
+    }
+    do {
+        moved = 0;
+        for (size_t i = 0; i < ABREAST; i++) {
+            const uint32_t next = step(x, 0, words[i], bits, at[i]);
+            moved |= next ^ at[i];
+            at[i] = next;
+        }
+    } while (moved);
+}
+
+/* Write `n` node numbers of one tree, from entry `first` on. */
+static void write_ids(const WrittenLeafIds *leaf, size_t tree, size_t first, const int32_t *node_at, const uint32_t *at,
+                      size_t n)
+{
+    const size_t start = tree * leaf->stride + first;
+    if (leaf->is_wide)
+        for (size_t row = 0; row < n; row++)
+            ((uint32_t *)leaf->data)[start + row] = (uint32_t)node_at[at[row]];
+    else
+        for (size_t row = 0; row < n; row++)
+            ((uint16_t *)leaf->data)[start + row] = (uint16_t)node_at[at[row]];
+}
+
+static void leaf_ids_of_few(const Tables *tables, const Rows *rows, const WrittenLeafIds *leaf, int32_t *x)
+{
+    for (size_t row = 0; row < rows->n_rows; row++) {
+        load_row(rows, row, tables, x);
+        for (size_t first = 0; first < tables->n_trees; first += ABREAST) {
+            uint32_t at[ABREAST];
+            find_eight_leaves(tables, first, x, at);
+            for (size_t i = 0; i < ABREAST && first + i < tables->n_trees; i++)
+                write_ids(leaf, first + i, row, tables->node_at + tables->offset[first + i], at + i, 1);
+        }
+    }
+}
+
+size_t leaf_ids_scratch(const Tables *tables, size_t n_rows)
+{
+    const size_t bytes_a_row = tables->n_columns * sizeof(int32_t);
+    return n_rows < FEW_ROWS ? bytes_a_row : blocks_at_once(n_rows, bytes_a_row) * BLOCK * bytes_a_row;
+}
+
+void leaf_ids(const Tables *tables, const Rows *rows, const WrittenLeafIds *leaf, void *scratch)
+{
+    const size_t n_blocks = blocks_at_once(rows->n_rows, tables->n_columns * sizeof(int32_t));
+    const size_t block_size = tables->n_columns * BLOCK;
+    int32_t *columns = scratch;
+    if (rows->n_rows < FEW_ROWS) {
+        leaf_ids_of_few(tables, rows, leaf, columns);
+        return;
+    }
+    for (size_t batch = 0; batch < rows->n_rows; batch += n_blocks * BLOCK) {
+        const size_t end = rows->n_rows - batch < n_blocks * BLOCK ? rows->n_rows : batch + n_blocks * BLOCK;
+        for (size_t first = batch; first < end; first += BLOCK)
+            load_block(rows, first, tables, columns + (first - batch) / BLOCK * block_size);
+        for (size_t tree = 0; tree < tables->n_trees; tree++)
+            for (size_t first = batch; first < end; first += BLOCK) {
+                uint32_t at[BLOCK];
+                const size_t n = end - first < BLOCK ? end - first : BLOCK;
+                find_leaves(tables, tree, columns + (first - batch) / BLOCK * block_size, whole_tiles(n), at);
+                write_ids(leaf, tree, first, tables->node_at + tables->offset[tree], at, n);
+            }
+    }
+}
