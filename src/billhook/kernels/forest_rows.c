@@ -5,8 +5,8 @@ INLINE void load_row_as(const Rows *rows, size_t row, const Tables *tables, int3
 {
     const size_t start = row * rows->n_features;
     for (size_t c = 0; c < tables->n_columns; c++)
-        x[c] = read_ordered(rows->data, start + (size_t)tables->column_feature[c], rounding,
-                            missing_as(tables->column_missing_right[c]));
+        x[c] = order_bits(read_bits(rows->data, start + (size_t)tables->column_feature[c], rounding),
+                          missing_as(tables->column_missing_right[c]));
 }
 
 void load_row(const Rows *rows, size_t row, const Tables *tables, int32_t *x)
@@ -19,55 +19,45 @@ void load_row(const Rows *rows, size_t row, const Tables *tables, int32_t *x)
         load_row_as(rows, row, tables, x, DOWN);
 }
 
-/* Turn n rows of one tile into columns; n is a constant where the tile is full. */
-INLINE void load_tile(const Rows *rows, size_t first, const size_t n, const Tables *tables, int32_t *RESTRICT columns,
-                      const Rounding rounding)
+/* Gather the columns of n rows, tile by tile: the rows of a tile stay in the first-level cache for all columns. */
+INLINE void gather_columns(const Rows *rows, size_t first, size_t n, const Tables *tables, int32_t *RESTRICT columns,
+                           const Rounding rounding)
 {
     const size_t n_features = rows->n_features;
-    for (size_t c = 0; c < tables->n_columns; c++) {
-        const size_t start = first * n_features + (size_t)tables->column_feature[c];
-        const int32_t missing = missing_as(tables->column_missing_right[c]);
-        for (size_t row = 0; row < n; row++)
-            columns[c * BLOCK + row] = read_ordered(rows->data, start + row * n_features, rounding, missing);
-        for (size_t row = n; row < TILE; row++)
-            columns[c * BLOCK + row] = 0;
+    for (size_t tile = 0; tile < n; tile += TILE) {
+        const size_t in_tile = n - tile < TILE ? n - tile : TILE;
+        for (size_t c = 0; c < tables->n_columns; c++) {
+            const size_t start = (first + tile) * n_features + (size_t)tables->column_feature[c];
+            int32_t *to = columns + c * BLOCK + tile;
+            for (size_t row = 0; row < in_tile; row++)
+                to[row] = read_bits(rows->data, start + row * n_features, rounding);
+            for (size_t row = in_tile; row < TILE; row++)
+                to[row] = 0;
+        }
     }
 }
 
-INLINE void load_tiles(const Rows *rows, size_t first, size_t n, const Tables *tables, int32_t *columns,
-                       const Rounding rounding)
+/* Of numbers that stand together, the processor turns several at once. */
+HOT static void order_columns(size_t n, const Tables *tables, int32_t *columns)
 {
-    size_t tile = 0;
-    for (; tile + TILE <= n; tile += TILE)
-        load_tile(rows, first + tile, TILE, tables, columns + tile, rounding);
-    if (tile < n)
-        load_tile(rows, first + tile, n - tile, tables, columns + tile, rounding);
-}
-
-HOT static void load_float32(const Rows *rows, size_t first, size_t n, const Tables *tables, int32_t *columns)
-{
-    load_tiles(rows, first, n, tables, columns, ARE_FLOAT32);
-}
-
-HOT static void load_to_nearest(const Rows *rows, size_t first, size_t n, const Tables *tables, int32_t *columns)
-{
-    load_tiles(rows, first, n, tables, columns, TO_NEAREST);
-}
-
-HOT static void load_down(const Rows *rows, size_t first, size_t n, const Tables *tables, int32_t *columns)
-{
-    load_tiles(rows, first, n, tables, columns, DOWN);
+    for (size_t c = 0; c < tables->n_columns; c++) {
+        const int32_t missing = missing_as(tables->column_missing_right[c]);
+        int32_t *x = columns + c * BLOCK;
+        for (size_t row = 0; row < n; row++)
+            x[row] = order_bits(x[row], missing);
+    }
 }
 
 void load_block(const Rows *rows, size_t first, const Tables *tables, int32_t *columns)
 {
     const size_t n = rows->n_rows - first < BLOCK ? rows->n_rows - first : BLOCK;
     if (rows->rounding == ARE_FLOAT32)
-        load_float32(rows, first, n, tables, columns);
+        gather_columns(rows, first, n, tables, columns, ARE_FLOAT32);
     else if (rows->rounding == TO_NEAREST)
-        load_to_nearest(rows, first, n, tables, columns);
+        gather_columns(rows, first, n, tables, columns, TO_NEAREST);
     else
-        load_down(rows, first, n, tables, columns);
+        gather_columns(rows, first, n, tables, columns, DOWN);
+    order_columns(whole_tiles(n), tables, columns);
 }
 
 HOT static int float32_has_missing(const float *x, size_t n)

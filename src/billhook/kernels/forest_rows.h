@@ -26,21 +26,29 @@ typedef struct {
 /* What a missing value is read as: larger, or not larger, than every threshold. */
 INLINE int32_t missing_as(uint8_t missing_right) { return missing_right ? NEVER_RIGHT : -NEVER_RIGHT - 1; }
 
-/* Return number i as an integer that compares as its float32 does; NaN becomes `missing`. */
-INLINE int32_t read_ordered(const void *data, size_t i, const Rounding rounding, int32_t missing)
+/* Return the bits of a float32, turned into an integer that compares as it does; NaN becomes `missing`. */
+INLINE int32_t order_bits(int32_t bits, int32_t missing)
 {
-    int32_t bits, is_above = 0;
+    bits ^= bits < 0 ? 0x7FFFFFFF : 0;
+    /* Beyond the infinities on either side there are only NaNs. */
+    return (bits > 0x7F800000) | (bits < -0x7F800001) ? missing : bits;
+}
+
+/* Return the bits of number i as a float32; the rounding is a constant. */
+INLINE int32_t read_bits(const void *data, size_t i, const Rounding rounding)
+{
+    int32_t bits;
     if (rounding == ARE_FLOAT32) {
         memcpy(&bits, (const float *)data + i, sizeof bits);
-    } else {
-        const double x = ((const double *)data)[i];
-        const float nearest = (float)x;
-        memcpy(&bits, &nearest, sizeof bits);
-        is_above = rounding == DOWN && (double)nearest > x;
+        return bits;
     }
-    bits ^= bits < 0 ? 0x7FFFFFFF : 0;
-    /* Beyond the infinities on either side there are only NaNs. One less is the next float below. */
-    return (bits > 0x7F800000) | (bits < -0x7F800001) ? missing : bits - is_above;
+    const double x = ((const double *)data)[i];
+    const float nearest = (float)x;
+    memcpy(&bits, &nearest, sizeof bits);
+    /* The next float below: away from zero where the number is negative. */
+    if (rounding == DOWN && (double)nearest > x)
+        bits += bits < 0 ? 1 : -1;
+    return bits;
 }
 
 /* Turn one row into columns. */

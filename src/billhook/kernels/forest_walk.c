@@ -9,83 +9,86 @@ size_t blocks_at_once(size_t n_rows, size_t bytes_a_row)
     return fit < 1 ? 1 : fit < needed ? fit : needed;
 }
 
-/* Let four splits of a crown strike out the exits that each row passes by. Four at a time: the exits of a row are
-   loaded and stored once for all of them. */
-INLINE void strike_out_32(const Tables *tables, size_t k, const int32_t *columns, size_t n, uint32_t *RESTRICT exits)
+/* Let four splits of a crown, from number k on, strike out the exits that each row passes by; `keeps` has the exits
+   that each of them keeps.
+
+   Four at a time: the exits of a row are loaded and stored once for all of them. Not inline: compilers would jam
+   several calls into one loop, and then no longer take several rows at once. */
+HOT static void strike_out(const int32_t *column, const int32_t *t, const uint32_t *keeps, const int32_t *columns,
+                           size_t n, uint32_t *RESTRICT exits_left)
 {
-    const int32_t *column = tables->crown_column + k, *t = tables->crown_threshold + k;
-    const uint64_t *keeps = tables->crown_keeps + k;
     const int32_t *x0 = columns + (size_t)column[0] * BLOCK, *x1 = columns + (size_t)column[1] * BLOCK;
     const int32_t *x2 = columns + (size_t)column[2] * BLOCK, *x3 = columns + (size_t)column[3] * BLOCK;
     const int32_t t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3];
-    const uint32_t k0 = (uint32_t)keeps[0], k1 = (uint32_t)keeps[1];
-    const uint32_t k2 = (uint32_t)keeps[2], k3 = (uint32_t)keeps[3];
+    const uint32_t k0 = keeps[0], k1 = keeps[1], k2 = keeps[2], k3 = keeps[3];
     for (size_t row = 0; row < n; row++) {
-        uint32_t left = exits[row];
+        uint32_t left = exits_left[row];
         left = x0[row] > t0 ? left & k0 : left;
         left = x1[row] > t1 ? left & k1 : left;
         left = x2[row] > t2 ? left & k2 : left;
         left = x3[row] > t3 ? left & k3 : left;
-        exits[row] = left;
+        exits_left[row] = left;
     }
 }
 
-INLINE void strike_out_64(const Tables *tables, size_t k, const int32_t *columns, size_t n, uint64_t *RESTRICT exits)
+/* Find which of the 32 exits of a crown from `first_exit` on are left for each row. Most splits strike out exits of
+   one half of a crown only: of those, no time is lost on the other. */
+static void find_exits_left(const Tables *tables, size_t tree, const int32_t *columns, size_t n, int first_exit,
+                            uint32_t *exits_left)
 {
-    const int32_t *column = tables->crown_column + k, *t = tables->crown_threshold + k;
-    const uint64_t *keeps = tables->crown_keeps + k;
-    const int32_t *x0 = columns + (size_t)column[0] * BLOCK, *x1 = columns + (size_t)column[1] * BLOCK;
-    const int32_t *x2 = columns + (size_t)column[2] * BLOCK, *x3 = columns + (size_t)column[3] * BLOCK;
-    const int32_t t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3];
-    const uint64_t k0 = keeps[0], k1 = keeps[1], k2 = keeps[2], k3 = keeps[3];
-    for (size_t row = 0; row < n; row++) {
-        uint64_t left = exits[row];
-        left = x0[row] > t0 ? left & k0 : left;
-        left = x1[row] > t1 ? left & k1 : left;
-        left = x2[row] > t2 ? left & k2 : left;
-        left = x3[row] > t3 ? left & k3 : left;
-        exits[row] = left;
+    memset(exits_left, 0xFF, n * sizeof *exits_left);
+    for (int32_t k = 0; k < tables->crown_size[tree]; k += CROWN_STEP) {
+        const size_t from = tree * CROWN_WIDTH + (size_t)k;
+        uint32_t keeps[CROWN_STEP], all = ~(uint32_t)0;
+        for (int i = 0; i < CROWN_STEP; i++) {
+            keeps[i] = (uint32_t)(tables->crown_keeps[from + (size_t)i] >> first_exit);
+            all &= keeps[i];
+        }
+        if (all != ~(uint32_t)0)
+            strike_out(tables->crown_column + from, tables->crown_threshold + from, keeps, columns, n, exits_left);
     }
 }
 
-/* Find the number of each row's exit from a crown of at most 32 exits. The number of the lowest bit is the exponent of
-   its value as a float, which the processor finds for several rows at once. */
-HOT static void leave_small_crown(const Tables *tables, size_t tree, const int32_t *columns, size_t n,
+/* Return the number of the lowest bit: the exponent of its value as a float, which the processor finds for several
+   rows at once. */
+INLINE uint32_t lowest_bit(uint32_t bits)
+{
+    const float value = (float)(int32_t)(bits & (0 - bits));
+    uint32_t representation;
+    memcpy(&representation, &value, sizeof representation);
+    return ((representation >> 23) & 0xFF) - 127;
+}
+
+/* Find the position at which each row leaves the crown. */
+HOT static void leave_small_crown(const int32_t *exits, uint32_t *exits_left, size_t n, uint32_t *RESTRICT at)
+{
+    for (size_t row = 0; row < n; row++)
+        exits_left[row] = lowest_bit(exits_left[row]);
+    for (size_t row = 0; row < n; row++)
+        at[row] = (uint32_t)exits[exits_left[row]];
+}
+
+/* The same for a crown of more than 32 exits: the last ones count where none of the first is left. */
+HOT static void leave_large_crown(const int32_t *exits, uint32_t *first, const uint32_t *last, size_t n,
                                   uint32_t *RESTRICT at)
 {
-    const int32_t *exits = tables->exits + tree * CROWN_WIDTH;
-    uint32_t left[BLOCK];
     for (size_t row = 0; row < n; row++)
-        left[row] = ~(uint32_t)0;
-    for (size_t k = 0; k < (size_t)tables->crown_size[tree]; k += CROWN_STEP)
-        strike_out_32(tables, tree * CROWN_WIDTH + k, columns, n, left);
-    for (size_t row = 0; row < n; row++) {
-        const float lowest = (float)(int32_t)(left[row] & (0 - left[row]));
-        uint32_t bits;
-        memcpy(&bits, &lowest, sizeof bits);
-        left[row] = ((bits >> 23) & 0xFF) - 127;
-    }
+        first[row] = lowest_bit(first[row] ? first[row] : last[row]) + (first[row] ? 0 : 32);
     for (size_t row = 0; row < n; row++)
-        at[row] = (uint32_t)exits[left[row]];
+        at[row] = (uint32_t)exits[first[row]];
 }
 
-HOT static void leave_large_crown(const Tables *tables, size_t tree, const int32_t *columns, size_t n,
-                                  uint32_t *RESTRICT at)
+static void pass_crown(const Tables *tables, size_t tree, const int32_t *columns, size_t n, uint32_t *at)
 {
     const int32_t *exits = tables->exits + tree * CROWN_WIDTH;
-    uint64_t left[BLOCK];
-    for (size_t row = 0; row < n; row++)
-        left[row] = ~(uint64_t)0;
-    for (size_t k = 0; k < (size_t)tables->crown_size[tree]; k += CROWN_STEP)
-        strike_out_64(tables, tree * CROWN_WIDTH + k, columns, n, left);
-    for (size_t row = 0; row < n; row++) {
-        const double lowest = (double)(int64_t)(left[row] & (0 - left[row]));
-        uint64_t bits;
-        memcpy(&bits, &lowest, sizeof bits);
-        left[row] = ((bits >> 52) & 0x7FF) - 1023;
+    uint32_t first[BLOCK], last[BLOCK];
+    find_exits_left(tables, tree, columns, n, 0, first);
+    if (tables->crown_size[tree] <= 32) {
+        leave_small_crown(exits, first, n, at);
+        return;
     }
-    for (size_t row = 0; row < n; row++)
-        at[row] = (uint32_t)exits[left[row]];
+    find_exits_left(tables, tree, columns, n, 32, last);
+    leave_large_crown(exits, first, last, n, at);
 }
 
 /* Return the position after `at` on a row's way down; a leaf's is its own. Columns are 2^stride_bits apart. */
@@ -125,10 +128,7 @@ HOT static void walk_down(const Tables *tables, size_t tree, const int32_t *colu
 
 void find_leaves(const Tables *tables, size_t tree, const int32_t *columns, size_t n, uint32_t *at)
 {
-    if (tables->crown_size[tree] <= 32)
-        leave_small_crown(tables, tree, columns, n, at);
-    else
-        leave_large_crown(tables, tree, columns, n, at);
+    pass_crown(tables, tree, columns, n, at);
     if (tables->goes_deeper[tree])
         walk_down(tables, tree, columns, n, at);
 }
