@@ -20,7 +20,7 @@
 
 /* A small tree is all crown. Of a large one only the first levels pay for testing every split. A crown's splits are
    tested CROWN_STEP at a time: it is filled up with splits that strike out nothing. */
-enum { CROWN_SPLITS = 63, CROWN_OF_LARGE = 15, CROWN_WIDTH = 64, CROWN_STEP = 4 };
+enum { CROWN_SPLITS = 63, CROWN_OF_LARGE = 31, CROWN_WIDTH = 64, CROWN_STEP = 4 };
 
 /* No integer that a row is read as is larger. */
 enum { NEVER_RIGHT = 0x7FFFFFFF };

@@ -3,6 +3,10 @@
 /* The second-level cache is at least 1 MB on most processors of today; the tables of a tree take their part. */
 enum { BYTES_AT_ONCE = 1 << 19 };
 
+#ifndef STEPS
+enum { STEPS = 2 };
+#endif
+
 size_t blocks_at_once(size_t n_rows, size_t bytes_a_row)
 {
     const size_t fit = BYTES_AT_ONCE / (BLOCK * bytes_a_row), needed = (n_rows + BLOCK - 1) / BLOCK;
@@ -100,29 +104,62 @@ INLINE uint32_t step(const int32_t *x, const int stride_bits, const uint64_t *wo
     return left + (x[column << stride_bits] > (int32_t)(word >> 32));
 }
 
-/* Move every row of a block from its position to its leaf, eight rows abreast.
+/* Move eight rows by `n_steps` steps, a constant, and return which of them moved in the last, one bit each.
 
-   Eight independent chains of loads keep the processor busy where one would wait for the cache; rows that have arrived
-   stand still until the last of the eight has. */
-HOT static void walk_down(const Tables *tables, size_t tree, const int32_t *columns, size_t n, uint32_t *RESTRICT at)
+   Eight independent chains of loads keep the processor busy where one would wait for the cache. */
+INLINE uint32_t walk_eight(const int32_t *columns, const uint64_t *words, int bits, const uint8_t *row,
+                           const int n_steps, uint32_t *RESTRICT at)
+{
+    const size_t r0 = row[0], r1 = row[1], r2 = row[2], r3 = row[3];
+    const size_t r4 = row[4], r5 = row[5], r6 = row[6], r7 = row[7];
+    uint32_t a0 = at[r0], a1 = at[r1], a2 = at[r2], a3 = at[r3];
+    uint32_t a4 = at[r4], a5 = at[r5], a6 = at[r6], a7 = at[r7];
+    uint32_t moved = 0;
+    for (int i = 0; i < n_steps; i++) {
+        const uint32_t n0 = step(columns + r0, BLOCK_BITS, words, bits, a0);
+        const uint32_t n1 = step(columns + r1, BLOCK_BITS, words, bits, a1);
+        const uint32_t n2 = step(columns + r2, BLOCK_BITS, words, bits, a2);
+        const uint32_t n3 = step(columns + r3, BLOCK_BITS, words, bits, a3);
+        const uint32_t n4 = step(columns + r4, BLOCK_BITS, words, bits, a4);
+        const uint32_t n5 = step(columns + r5, BLOCK_BITS, words, bits, a5);
+        const uint32_t n6 = step(columns + r6, BLOCK_BITS, words, bits, a6);
+        const uint32_t n7 = step(columns + r7, BLOCK_BITS, words, bits, a7);
+        if (i == n_steps - 1) {
+            moved = (uint32_t)(n0 != a0) | (uint32_t)(n1 != a1) << 1 | (uint32_t)(n2 != a2) << 2;
+            moved |= (uint32_t)(n3 != a3) << 3 | (uint32_t)(n4 != a4) << 4 | (uint32_t)(n5 != a5) << 5;
+            moved |= (uint32_t)(n6 != a6) << 6 | (uint32_t)(n7 != a7) << 7;
+        }
+        a0 = n0, a1 = n1, a2 = n2, a3 = n3, a4 = n4, a5 = n5, a6 = n6, a7 = n7;
+    }
+    at[r0] = a0, at[r1] = a1, at[r2] = a2, at[r3] = a3;
+    at[r4] = a4, at[r5] = a5, at[r6] = a6, at[r7] = a7;
+    return moved;
+}
+
+/* Move every row of a block from its position to its leaf: all by some steps, then those by some more that may not
+   have arrived, and so on. A row that has arrived stands still. */
+HOT static void walk_down(const Tables *tables, size_t tree, const int32_t *columns, size_t n, uint32_t *at)
 {
     const uint64_t *words = tables->words + tables->offset[tree];
     const int bits = tables->position_bits;
-    for (size_t row = 0; row < n; row += ABREAST) {
-        const int32_t *x = columns + row;
-        uint32_t a0 = at[row], a1 = at[row + 1], a2 = at[row + 2], a3 = at[row + 3];
-        uint32_t a4 = at[row + 4], a5 = at[row + 5], a6 = at[row + 6], a7 = at[row + 7];
-        uint32_t moved;
-        do {
-            const uint32_t n0 = step(x, BLOCK_BITS, words, bits, a0), n1 = step(x + 1, BLOCK_BITS, words, bits, a1);
-            const uint32_t n2 = step(x + 2, BLOCK_BITS, words, bits, a2), n3 = step(x + 3, BLOCK_BITS, words, bits, a3);
-            const uint32_t n4 = step(x + 4, BLOCK_BITS, words, bits, a4), n5 = step(x + 5, BLOCK_BITS, words, bits, a5);
-            const uint32_t n6 = step(x + 6, BLOCK_BITS, words, bits, a6), n7 = step(x + 7, BLOCK_BITS, words, bits, a7);
-            moved = (n0 ^ a0) | (n1 ^ a1) | (n2 ^ a2) | (n3 ^ a3) | (n4 ^ a4) | (n5 ^ a5) | (n6 ^ a6) | (n7 ^ a7);
-            a0 = n0, a1 = n1, a2 = n2, a3 = n3, a4 = n4, a5 = n5, a6 = n6, a7 = n7;
-        } while (moved);
-        at[row] = a0, at[row + 1] = a1, at[row + 2] = a2, at[row + 3] = a3;
-        at[row + 4] = a4, at[row + 5] = a5, at[row + 6] = a6, at[row + 7] = a7;
+    uint8_t under_way[BLOCK + ABREAST];
+    for (size_t row = 0; row < n; row++)
+        under_way[row] = (uint8_t)row;
+    while (n > 0) {
+        size_t left = 0;
+        for (size_t i = n; i % ABREAST; i++)
+            under_way[i] = under_way[n - 1];
+        for (size_t i = 0; i < n; i += ABREAST) {
+            uint32_t moved = walk_eight(columns, words, bits, under_way + i, STEPS, at);
+            if (n - i < ABREAST)
+                moved &= ((uint32_t)1 << (n - i)) - 1;
+            for (size_t k = 0; k < ABREAST; k++) {
+                const uint8_t row = under_way[i + k];
+                under_way[left] = row;
+                left += (moved >> k) & 1;
+            }
+        }
+        n = left;
     }
 }
 
