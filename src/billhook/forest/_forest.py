@@ -245,6 +245,10 @@ class Forest:
         return _walk.summation(self)
 
     @cached_property
+    def _leaf_dtype(self) -> type[np.uint16] | type[np.uint32]:
+        return _walk.leaf_dtype(self)
+
+    @cached_property
     def _walker(self) -> "Walker | None":
         return _walk.walker(self)
 

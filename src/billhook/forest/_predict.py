@@ -3,7 +3,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from billhook import kernels
 from billhook.forest._rows import as_rows, readable_rows
@@ -34,11 +33,11 @@ def probabilities(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
         raise TypeError("predict_proba needs a classification forest; this one is for regression: use predict")
     raw = raw_scores(forest, X)
     if forest.link == "logistic":
-        positive = expit(raw)
-        return np.concatenate([1.0 - positive, positive], axis=1)
+        both = np.empty((len(raw), 2))
+        kernels.logistic(raw, both)
+        return both
     if forest.link == "softmax":
-        raw = np.exp(raw - raw.max(axis=1, keepdims=True))
-        raw /= raw.sum(axis=1, keepdims=True)
+        kernels.softmax(raw)
     return raw
 
 
@@ -64,7 +63,7 @@ def leaf_ids(forest: "Forest", X: ArrayLike, n_jobs: int | None) -> NDArray[np.u
     """Return leaf numbers of shape (rows, trees), each tree's contiguous."""
     rows = readable_rows(X, forest)
     n_rows = len(rows)
-    leaf: NDArray[Any] = np.empty((forest.n_trees, n_rows), leaf_dtype(forest))
+    leaf: NDArray[Any] = np.empty((forest.n_trees, n_rows), forest._leaf_dtype)
     walker = _walker_for(forest, rows)
     plain_rows = as_rows(rows, forest) if walker is None else None
 
@@ -90,11 +89,6 @@ def _threads(n_jobs: int) -> int:
     from joblib import effective_n_jobs
 
     return int(effective_n_jobs(n_jobs))
-
-
-def leaf_dtype(forest: "Forest") -> type[np.uint16] | type[np.uint32]:
-    """Return the smallest type that numbers the nodes of each tree."""
-    return np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
 
 
 def _walker_for(forest: "Forest", rows: Rows) -> kernels.Walker | None:

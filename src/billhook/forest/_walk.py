@@ -96,6 +96,11 @@ def summation(forest: "Forest") -> Sum:
     return Sum(value, start, divisor, end, forest.tree_column)
 
 
+def leaf_dtype(forest: "Forest") -> type[np.uint16] | type[np.uint32]:
+    """Return the smallest type that numbers the nodes of each tree."""
+    return np.uint16 if np.diff(forest.offset).max() <= 2**16 else np.uint32
+
+
 def walker(forest: "Forest") -> kernels.Walker | None:
     """Return what walks any rows; None for a forest that cannot be laid out."""
     return None if forest._tables is None else _walker_of(forest, forest._tables)

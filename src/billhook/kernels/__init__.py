@@ -10,7 +10,9 @@ from billhook.kernels._native import (
     has_missing,
     lay_out,
     leaf_ids_plainly,
+    logistic,
     rank_best_first,
+    softmax,
     sum_values_plainly,
 )
 from billhook.kernels._pruning import (
@@ -39,11 +41,13 @@ __all__ = [
     "largest_area",
     "lay_out",
     "leaf_ids_plainly",
+    "logistic",
     "move_entries",
     "rank_best_first",
     "reached_leaves",
     "sgd_epoch",
     "shuffle",
+    "softmax",
     "step_tree",
     "sum_by_leaf_and_class",
     "sum_of_products",

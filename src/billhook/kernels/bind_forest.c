@@ -1,5 +1,6 @@
 #include "bindings.h"
 #include "forest_fallback.h"
+#include "forest_links.h"
 
 static PyObject *py_lay_out(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -119,6 +120,36 @@ static PyObject *py_choose_winners(PyObject *module, PyObject *const *args, Py_s
     return done(&call);
 }
 
+static PyObject *py_softmax(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "softmax"};
+    Array scores;
+    if (!take(&call, args, n_args, "d2*", &scores))
+        return NULL;
+    if (scores.length[1] < 1)
+        return fail(&call, "there are no scores");
+    Py_BEGIN_ALLOW_THREADS
+    softmax(scores.f64, (size_t)scores.length[0], (size_t)scores.length[1]);
+    Py_END_ALLOW_THREADS
+    return done(&call);
+}
+
+static PyObject *py_logistic(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "logistic"};
+    Array scores, probabilities;
+    if (!take(&call, args, n_args, "d2 d2*", &scores, &probabilities))
+        return NULL;
+    if (scores.length[1] != 1 || probabilities.length[0] != scores.length[0] || probabilities.length[1] != 2)
+        return fail(&call, "there is not one score, or not two probabilities, for each row");
+    Py_BEGIN_ALLOW_THREADS
+    logistic(scores.f64, (size_t)scores.length[0], probabilities.f64);
+    Py_END_ALLOW_THREADS
+    return done(&call);
+}
+
 static PyObject *py_has_missing(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
     (void)module;
@@ -141,6 +172,8 @@ PyMethodDef forest_methods[] = {
     METHOD(sum_values_plainly),
     METHOD(leaf_ids_plainly),
     METHOD(choose_winners),
+    METHOD(softmax),
+    METHOD(logistic),
     METHOD(has_missing),
     {NULL, NULL, 0, NULL},
 };

@@ -166,6 +166,10 @@ static PyObject *write_leaf_ids(PyObject *self, PyObject *const *args, Py_ssize_
         return failed(&call);
     const WrittenLeafIds to = {(char *)leaf.data + first * leaf.item_size, (size_t)leaf.length[1],
                                leaf.item_size == sizeof(uint32_t)};
+    if (rows.n_rows * tables->n_trees < SMALL_WALK) {
+        leaf_ids(tables, &rows, &to, scratch);
+        return done(&call);
+    }
     Py_BEGIN_ALLOW_THREADS
     leaf_ids(tables, &rows, &to, scratch);
     Py_END_ALLOW_THREADS

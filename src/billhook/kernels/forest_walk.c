@@ -1,11 +1,7 @@
 #include "forest_walk.h"
 
-/* The second-level cache is at least 1 MB on most processors of today; the tables of a tree take their part. */
-enum { BYTES_AT_ONCE = 1 << 19 };
-
-#ifndef STEPS
-enum { STEPS = 2 };
-#endif
+/* The second-level cache has 512 KB or more on most processors of today; the tables of a tree take their part. */
+enum { BYTES_AT_ONCE = 1 << 18 };
 
 size_t blocks_at_once(size_t n_rows, size_t bytes_a_row)
 {
@@ -135,6 +131,9 @@ INLINE uint32_t walk_eight(const int32_t *columns, const uint64_t *words, int bi
     at[r4] = a4, at[r5] = a5, at[r6] = a6, at[r7] = a7;
     return moved;
 }
+
+/* After so many steps, rows that have arrived are left behind. */
+enum { STEPS = 2 };
 
 /* Move every row of a block from its position to its leaf: all by some steps, then those by some more that may not
    have arrived, and so on. A row that has arrived stands still. */
