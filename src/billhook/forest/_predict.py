@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from billhook import kernels
 from billhook.forest._rows import as_rows, readable_rows
@@ -34,7 +35,8 @@ def probabilities(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
     raw = raw_scores(forest, X)
     if forest.link == "logistic":
         both = np.empty((len(raw), 2))
-        kernels.logistic(raw, both)
+        positive = expit(raw[:, 0], out=both[:, 1])  # scikit-learn's own, to the last bit
+        np.subtract(1.0, positive, out=both[:, 0])
         return both
     if forest.link == "softmax":
         kernels.softmax(raw)
@@ -50,9 +52,7 @@ def predictions(forest: "Forest", X: ArrayLike) -> NDArray[Any]:
     winners = np.empty(len(rows), np.int64)
     walker = _walker_for(forest, rows)
     if walker is None:
-        kernels.choose_winners(
-            raw_scores(forest, rows), forest.link == "logistic", forest.ties == "last", winners
-        )
+        kernels.choose_winners(raw_scores(forest, rows), forest.link == "logistic", forest.ties == "last", winners)
     else:
         walker.write_winners(rows, winners)
     labels: NDArray[Any] = forest.classes[winners]

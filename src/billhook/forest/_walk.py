@@ -34,7 +34,8 @@ class Sum(NamedTuple):
     """How the raw scores are summed: (start + leaf values, tree after tree) / divisor + end.
 
     A mean of n trees is a sum divided once, by n, and a sum starts from its base: then both are the same, to the last
-    bit, as scikit-learn's. Any other weights are folded into the values. A tree adds to the scores from its column on.
+    bit, as scikit-learn's. Any other weights are folded into the values. A tree's values are added to the scores from
+    its column on.
     """
 
     value: NDArray[np.float64]
@@ -53,7 +54,7 @@ def walk_tables(forest: "Forest", *, missing: bool) -> Tables | None:
     goes_right = ~forest.missing_left if missing else False
     # A leaf is a split that nothing passes on the right; it reads column 0, which must exist.
     key = np.where(forest.feature >= 0, forest.feature.astype(np.int64) * 2 + goes_right, 0)
-    keys, column = np.unique(key, return_inverse=True)
+    keys, column = _distinct(key, 2 * forest.n_features)
     position_bits = int(np.diff(forest.offset).max()).bit_length()
     if position_bits + int(keys.size).bit_length() > 32:
         return None
@@ -72,7 +73,7 @@ def walk_tables(forest: "Forest", *, missing: bool) -> Tables | None:
         forest.offset,
         forest.left,
         forest.right,
-        column.astype(np.int32),
+        column,
         _ordered_integers(forest.threshold),
         forest.n_rows,
         position_bits,
@@ -122,6 +123,16 @@ def _walker_of(forest: "Forest", tables: Tables) -> kernels.Walker:
         forest.ties == "last",
     )
     return kernels.Walker(*tables, *forest._sum, forest.n_features, rounds_down, is_logistic, last_wins)
+
+
+def _distinct(key: NDArray[np.int64], n_possible: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct keys and the number of each key among them; sort only where there may be very many."""
+    if n_possible > 8 * key.size + 1024:
+        keys, number = np.unique(key, return_inverse=True)
+        return keys, number.astype(np.int32)
+    is_there = np.zeros(n_possible, np.bool_)
+    is_there[key] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - np.int32(1))[key]
 
 
 def _ordered_integers(threshold: NDArray[np.float32]) -> NDArray[np.int32]:

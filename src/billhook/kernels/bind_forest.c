@@ -1,6 +1,6 @@
 #include "bindings.h"
 #include "forest_fallback.h"
-#include "forest_links.h"
+#include "softmax.h"
 
 static PyObject *py_lay_out(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -135,21 +135,6 @@ static PyObject *py_softmax(PyObject *module, PyObject *const *args, Py_ssize_t 
     return done(&call);
 }
 
-static PyObject *py_logistic(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
-{
-    (void)module;
-    Call call = {.function = "logistic"};
-    Array scores, probabilities;
-    if (!take(&call, args, n_args, "d2 d2*", &scores, &probabilities))
-        return NULL;
-    if (scores.length[1] != 1 || probabilities.length[0] != scores.length[0] || probabilities.length[1] != 2)
-        return fail(&call, "there is not one score, or not two probabilities, for each row");
-    Py_BEGIN_ALLOW_THREADS
-    logistic(scores.f64, (size_t)scores.length[0], probabilities.f64);
-    Py_END_ALLOW_THREADS
-    return done(&call);
-}
-
 static PyObject *py_has_missing(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
     (void)module;
@@ -173,7 +158,6 @@ PyMethodDef forest_methods[] = {
     METHOD(leaf_ids_plainly),
     METHOD(choose_winners),
     METHOD(softmax),
-    METHOD(logistic),
     METHOD(has_missing),
     {NULL, NULL, 0, NULL},
 };

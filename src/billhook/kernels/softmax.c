@@ -1,4 +1,4 @@
-#include "forest_links.h"
+#include "softmax.h"
 
 /* So many rows stay in the first-level cache from step to step. */
 enum { AT_ONCE = 128 };
@@ -38,14 +38,5 @@ void softmax(double *scores, size_t n_rows, size_t n_scores)
         replace_by_exp(block, n * n_scores);
         for (size_t row = 0; row < n; row++)
             divide_by_sum(block + row * n_scores, n_scores);
-    }
-}
-
-HOT void logistic(const double *scores, size_t n_rows, double *RESTRICT probabilities)
-{
-    for (size_t row = 0; row < n_rows; row++) {
-        const double p = 1.0 / (1.0 + exp_of(-scores[row]));
-        probabilities[2 * row] = 1.0 - p;
-        probabilities[2 * row + 1] = p;
     }
 }
