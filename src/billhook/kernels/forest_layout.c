@@ -93,7 +93,7 @@ static void lay_out_crown(const Nodes *nodes, const Crown *crown, const int32_t 
                           size_t tree)
 {
     const size_t at = tree * CROWN_WIDTH;
-    tables->crown_size[tree] = (int32_t)((crown->n_splits + CROWN_STEP - 1) / CROWN_STEP * CROWN_STEP);
+    tables->crown_size[tree] = (int32_t)crown->n_splits;
     tables->goes_deeper[tree] = 0;
     for (size_t k = 0; k < CROWN_WIDTH; k++) {
         const int is_split = k < crown->n_splits, is_exit = k <= crown->n_splits;

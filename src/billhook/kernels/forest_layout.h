@@ -19,7 +19,7 @@
 #include "kernels.h"
 
 /* A small tree is all crown. Of a large one only the first levels pay for testing every split. A crown's splits are
-   tested CROWN_STEP at a time: it is filled up with splits that strike out nothing. */
+   tested CROWN_STEP at a time: its arrays are filled up with splits that strike out nothing. */
 enum { CROWN_SPLITS = 63, CROWN_OF_LARGE = 31, CROWN_WIDTH = 64, CROWN_STEP = 4 };
 
 /* No integer that a row is read as is larger. */
@@ -36,7 +36,7 @@ typedef struct {
     int position_bits;
     uint64_t *words;
     int32_t *node_at;
-    int32_t *crown_size;
+    int32_t *crown_size; /* number of splits; there is one exit more */
     int32_t *crown_column;
     int32_t *crown_threshold;
     uint64_t *crown_keeps;

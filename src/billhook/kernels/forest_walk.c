@@ -83,7 +83,7 @@ static void pass_crown(const Tables *tables, size_t tree, const int32_t *columns
     const int32_t *exits = tables->exits + tree * CROWN_WIDTH;
     uint32_t first[BLOCK], last[BLOCK];
     find_exits_left(tables, tree, columns, n, 0, first);
-    if (tables->crown_size[tree] <= 32) {
+    if (tables->crown_size[tree] < 32) {
         leave_small_crown(exits, first, n, at);
         return;
     }
