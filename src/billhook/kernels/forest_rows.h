@@ -31,7 +31,7 @@ INLINE int32_t order_bits(int32_t bits, int32_t missing)
 {
     bits ^= bits < 0 ? 0x7FFFFFFF : 0;
     /* Beyond the infinities on either side there are only NaNs. */
-    return (bits > 0x7F800000) | (bits < -0x7F800001) ? missing : bits;
+    return ((bits > 0x7F800000) | (bits < -0x7F800001)) ? missing : bits;
 }
 
 /* Return the bits of number i as a float32; the rounding is a constant. */
