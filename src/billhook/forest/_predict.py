@@ -6,14 +6,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from billhook import kernels
-from billhook.forest._rows import as_rows, readable_rows
+from billhook.forest._rows import ReadableRows, as_rows, readable_rows
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
 # Below this many rows, to look for missing values does not pay; nor does a thread.
 MANY_ROWS = 64
-Rows = NDArray[np.float32] | NDArray[np.float64]
 
 
 def raw_scores(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
@@ -91,7 +90,7 @@ def _threads(n_jobs: int) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def _walker_for(forest: "Forest", rows: Rows) -> kernels.Walker | None:
+def _walker_for(forest: "Forest", rows: ReadableRows) -> kernels.Walker | None:
     """Return what walks these rows in the shortest time; None if the forest is too large for it."""
     if len(rows) < MANY_ROWS:
         return forest._walker

@@ -5,6 +5,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# What the walk reads as it is.
+ReadableRows = NDArray[np.float32] | NDArray[np.float64]
 FLOAT32 = np.dtype(np.float32)
 FLOATS = (FLOAT32, np.dtype(np.float64))
 # C-contiguous and aligned, as numpy numbers the flags of an array.
@@ -47,7 +49,7 @@ def as_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32]:
     return rows
 
 
-def readable_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32] | NDArray[np.float64]:
+def readable_rows(X: ArrayLike, forest: Model) -> ReadableRows:
     """Return X itself where the walk reads it as it is, in float64 too, else `as_rows`."""
     if (
         type(X) is np.ndarray
