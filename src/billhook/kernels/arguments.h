@@ -69,7 +69,8 @@ typedef struct {
 /* Read the arguments; return 0, with an error set and nothing held, if one is not what the words say. */
 int take(Call *call, PyObject *const *args, Py_ssize_t n_args, const char *words, ...);
 
-/* Return memory for so many bytes, from the start of a cache line on, held by the call; NULL, with an error set, if there is none. */
+/* Return memory for so many bytes, from the start of a cache line on, held by the call; NULL, with an error set, if
+   there is none. */
 void *scratch_for(Call *call, size_t n_bytes);
 
 /* Give back what the call holds, and return None. */

@@ -1,6 +1,6 @@
 /* From a forest's arrays to the tables that the walk reads.
 
-   A row is read as *columns* of ordered integers: the bits of a float32, turned so that integers compare as the floats
+   A row is read as *columns* of ordered integers: the bits of a float32, turned so that integers compare as floats
    do. A missing value is the smallest or the largest integer, by the way it goes at the split; so a column is a pair
    (feature, way of missing values), and a split is one integer comparison.
 

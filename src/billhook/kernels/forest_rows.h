@@ -54,7 +54,8 @@ INLINE int32_t read_bits(const void *data, size_t i, const Rounding rounding)
 /* Turn one row into columns. */
 void load_row(const Rows *rows, size_t row, const Tables *tables, int32_t *x);
 
-/* Turn rows from `first` on, as many as there are up to BLOCK, into columns, BLOCK apart. The last tile is filled up. */
+/* Turn rows from `first` on, as many as there are up to BLOCK, into columns, BLOCK apart. The last tile is filled
+   up. */
 void load_block(const Rows *rows, size_t first, const Tables *tables, int32_t *columns);
 
 /* Return whether any number is NaN. */

@@ -190,8 +190,8 @@ void find_eight_leaves(const Tables *tables, size_t first, const int32_t *x, uin
 }
 
 /* Write `n` node numbers of one tree, from entry `first` on. */
-static void write_ids(const WrittenLeafIds *leaf, size_t tree, size_t first, const int32_t *node_at, const uint32_t *at,
-                      size_t n)
+static void write_ids(const WrittenLeafIds *leaf, size_t tree, size_t first, const int32_t *node_at,
+                      const uint32_t *at, size_t n)
 {
     const size_t start = tree * leaf->stride + first;
     if (leaf->is_wide)

@@ -8,8 +8,8 @@
 /* Below this many rows, eight trees abreast are quicker than a block of rows. */
 enum { FEW_ROWS = 16, ABREAST = 8 };
 
-/* How many blocks are read before the trees are gone through once, if `bytes_a_row` are needed for each row: a tree in
-   the cache should serve many blocks, but those must stay in the second-level cache themselves. */
+/* How many blocks are read before the trees are gone through once, if `bytes_a_row` are needed for each row: a tree
+   in the cache should serve many blocks, but those must stay in the second-level cache themselves. */
 size_t blocks_at_once(size_t n_rows, size_t bytes_a_row);
 
 /* Find the positions of the leaves of `n` rows of a block, a multiple of TILE, in one tree. */
