@@ -8,8 +8,12 @@
 /* An entry for the function py_NAME; what it does is said in `_native.pyi` and beside the kernel. */
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
+extern PyMethodDef forest_methods[];
 extern PyMethodDef interop_methods[];
 extern PyMethodDef pruning_methods[];
 extern PyMethodDef sgd_methods[];
+
+/* The types of the extension. */
+extern PyType_Spec walker_spec;
 
 #endif
