@@ -19,7 +19,10 @@ static Trees as_trees(const TreeArrays *a)
                    .value = a->value.f64};
 }
 
-static Votes as_votes(const Array *array) { return (Votes){.data = array->data, .item_size = (size_t)array->item_size}; }
+static Votes as_votes(const Array *array)
+{
+    return (Votes){.data = array->data, .item_size = (size_t)array->item_size};
+}
 
 static PyObject *py_add_tree(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
@@ -207,8 +210,8 @@ static PyObject *py_sum_by_vote(PyObject *module, PyObject *const *args, Py_ssiz
     if (worth.length[0] != votes.length[1] || sums.size != votes.length[0])
         return fail(&call, "votes has other rows than worth, or other trees than sums");
     Py_BEGIN_ALLOW_THREADS
-    sum_by_vote((size_t)votes.length[0], (size_t)votes.length[1], (size_t)worth.length[1], as_votes(&votes), worth.f64,
-                sums.f64);
+    sum_by_vote((size_t)votes.length[0], (size_t)votes.length[1], (size_t)worth.length[1], as_votes(&votes),
+                worth.f64, sums.f64);
     Py_END_ALLOW_THREADS
     return done(&call);
 }

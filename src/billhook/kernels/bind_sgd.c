@@ -30,14 +30,14 @@ static const char *wrong_shape(const SgdArguments *a)
 
 static int take_scratch(Call *call, SgdEpoch *epoch, uint32_t **first)
 {
-    const size_t n_trees = epoch->n_trees;
+    const size_t n_trees = epoch->n_trees, n_gradients = epoch->batch_size * epoch->n_columns;
+    const size_t n_slopes = epoch->mean == NULL ? 0 : epoch->n_leaves * epoch->n_values;
     return (*first = scratch_for(call, n_trees * sizeof **first)) != NULL
            && (epoch->at = scratch_for(call, SGD_BLOCK * n_trees * sizeof *epoch->at)) != NULL
            && (epoch->by_tree = scratch_for(call, n_trees * sizeof *epoch->by_tree)) != NULL
            && (epoch->of_row = scratch_for(call, epoch->batch_size * sizeof *epoch->of_row)) != NULL
-           && (epoch->gradient = scratch_for(call, epoch->batch_size * epoch->n_columns * sizeof *epoch->gradient)) != NULL
-           && (epoch->mean == NULL
-               || (epoch->slope = scratch_for(call, epoch->n_leaves * epoch->n_values * sizeof *epoch->slope)) != NULL);
+           && (epoch->gradient = scratch_for(call, n_gradients * sizeof *epoch->gradient)) != NULL
+           && (epoch->slope = scratch_for(call, n_slopes * sizeof *epoch->slope)) != NULL;
 }
 
 static PyObject *py_sgd_epoch(PyObject *module, PyObject *const *args, Py_ssize_t n_args)

@@ -24,8 +24,8 @@ INLINE void add_numbers(const size_t n, const double *x, double *sum)
         sum[c] += x[c];
 }
 
-INLINE void add_leaves(const int is_wide, const size_t n_classes, const void *leaf, size_t n_rows, const double *value,
-                       double *score)
+INLINE void add_leaves(const int is_wide, const size_t n_classes, const void *leaf, size_t n_rows,
+                       const double *value, double *score)
 {
     for (size_t n = 0; n < n_rows; n++)
         add_numbers(n_classes, value + leaf_at(leaf, is_wide, n) * n_classes, score + n * n_classes);
@@ -111,8 +111,8 @@ INLINE int64_t errors_with(const int is_wide, const size_t n_classes, const Tree
         const size_t end = begin + 256 < open->n_rows ? begin + 256 : open->n_rows;
         for (size_t i = begin; i < end; i++) {
             const size_t leaf = leaf_of(trees, is_wide, tree, (size_t)open->row[i]);
-            const int64_t wrong = is_wrong(n_classes, open->score + i * n_classes, value + leaf * n_classes, open->y[i]);
-            errors += open->weight[i] & -wrong;
+            errors += open->weight[i]
+                      & -is_wrong(n_classes, open->score + i * n_classes, value + leaf * n_classes, open->y[i]);
         }
     }
     return errors;

@@ -1,8 +1,8 @@
 /* What one more tree in a sub-ensemble, or one for another, would change.
 
-   Of a forest, `leaf` has the leaf ids (trees, rows), `offset` the first node of each tree and, at its end, the number
-   of nodes, `value` the values of the nodes (nodes, classes). Row weights are whole numbers, so that sums of them are
-   exact, and may be added in any order. */
+   Of a forest, `leaf` has the leaf ids (trees, rows), `offset` the first node of each tree and, at its end, how many
+   nodes there are, `value` the values of the nodes (nodes, classes). Row weights are whole numbers, so that sums of
+   them are exact, and may be added in any order. */
 
 #ifndef BILLHOOK_PRUNING_H
 #define BILLHOOK_PRUNING_H
@@ -37,8 +37,8 @@ int64_t best_addition(const Trees *trees, Labels labels, const double *score, do
 /* Return the candidate that, added to the scores, gives the largest mean area under the ROC curves.
 
    Scores are counted in equal bins, and those of one bin count as equal. Areas that differ by rounding only are the
-   same, and the first of those is returned. Scratch: `by_class` has two more numbers a class than the scores, `of_leaf` as one column of
-   the values, `bins` has AREA_SCRATCH numbers. */
+   same, and the first of those is returned. Scratch: `by_class` has two more numbers a class than the scores,
+   `of_leaf` one for each node of a tree, `bins` AREA_SCRATCH. */
 int64_t largest_area(const Trees *trees, Labels labels, const double *score, size_t n_candidates,
                      const int64_t *candidates, double *by_class, double *of_leaf, double *bins);
 

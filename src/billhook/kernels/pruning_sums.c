@@ -71,8 +71,8 @@ INLINE int64_t count_same_bytes(size_t n, const uint8_t *RESTRICT a, const uint8
 }
 
 /* The weight of the rows on which two lists of votes are the same. */
-INLINE int64_t weigh_same(const size_t item_size, size_t n, const void *a, const void *b, const int64_t *RESTRICT weight,
-                          int is_unweighted)
+INLINE int64_t weigh_same(const size_t item_size, size_t n, const void *a, const void *b,
+                          const int64_t *RESTRICT weight, int is_unweighted)
 {
     if (item_size == 1 && is_unweighted)
         return count_same_bytes(n, a, b);
@@ -103,7 +103,8 @@ INLINE void matches_of_size(const size_t item_size, size_t n_rows, const void *v
 HOT void weigh_matches(size_t n_rows, Votes votes, Votes expected, const int64_t *weight, int is_unweighted,
                        size_t n_trees, const int64_t *trees, int64_t *matches)
 {
-    BY_SIZE(votes, matches_of_size, n_rows, votes.data, expected.data, weight, is_unweighted, n_trees, trees, matches);
+    BY_SIZE(votes, matches_of_size, n_rows, votes.data, expected.data, weight, is_unweighted, n_trees, trees,
+            matches);
 }
 
 enum { TILE = 16 };
@@ -162,7 +163,10 @@ void sum_by_vote(size_t n_trees, size_t n_rows, size_t n_classes, Votes votes, c
 }
 
 /* A leaf id where it is not worth to compile the loop for either size. */
-INLINE size_t any_leaf(LeafIds leaf, size_t i) { return leaf.is_wide ? leaf_at(leaf.data, 1, i) : leaf_at(leaf.data, 0, i); }
+INLINE size_t any_leaf(LeafIds leaf, size_t i)
+{
+    return leaf.is_wide ? leaf_at(leaf.data, 1, i) : leaf_at(leaf.data, 0, i);
+}
 
 double sum_by_leaf_and_class(LeafIds leaf, size_t n_rows, size_t n_classes, Labels labels, const double *table)
 {
@@ -173,7 +177,8 @@ double sum_by_leaf_and_class(LeafIds leaf, size_t n_rows, size_t n_classes, Labe
 }
 
 /* Add the products of n numbers to sums: of fours, and of what is left of them. */
-INLINE void add_inner_product(const size_t n, double weight, const double *x, const double *y, Four *sum, double *rest)
+INLINE void add_inner_product(const size_t n, double weight, const double *x, const double *y, Four *sum,
+                              double *rest)
 {
     Four a, b, part = EACH(0.0);
     double end = 0.0;

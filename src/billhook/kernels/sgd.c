@@ -192,7 +192,7 @@ INLINE double sum_of_products(size_t n, const double *RESTRICT x, const double *
     return sum_of_lanes(sum);
 }
 
-/* Write the sums, for each tree, of the gradients of a batch times the values of the leaves that its rows fall into. */
+/* Write the sums, for each tree, of the gradients of a batch times the values of the leaves of its rows. */
 INLINE void weight_gradient(const SgdEpoch *epoch, size_t n, const uint32_t *rows, double *RESTRICT by_tree)
 {
     const size_t n_trees = epoch->n_trees, n_values = epoch->n_values;
@@ -231,8 +231,8 @@ INLINE double power(double x, int64_t n)
 }
 
 /* Take one of Adam's steps (Kingma and Ba 2015, with their constants) up the slope. */
-INLINE void adam(size_t n, const double *RESTRICT slope, double *RESTRICT mean, double *RESTRICT square, int64_t count,
-                 double step_size, double *RESTRICT table)
+INLINE void adam(size_t n, const double *RESTRICT slope, double *RESTRICT mean, double *RESTRICT square,
+                 int64_t count, double step_size, double *RESTRICT table)
 {
     const double of_mean = 1.0 - power(0.9, count), of_square = 1.0 - power(0.999, count);
     for (size_t i = 0; i < n; i++) {
@@ -260,7 +260,8 @@ INLINE void step_leaves(const int is_wide, const SgdEpoch *epoch, size_t n, cons
         scatter(is_wide, epoch, n, rows, epoch->table);
 }
 
-INLINE double go_through(const int is_wide, const SgdEpoch *epoch, size_t n_rows, const uint32_t *order, int64_t n_steps)
+INLINE double go_through(const int is_wide, const SgdEpoch *epoch, size_t n_rows, const uint32_t *order,
+                         int64_t n_steps)
 {
     double whole = 0.0;
     for (size_t begin = 0; begin < n_rows; begin += epoch->batch_size) {

@@ -48,7 +48,8 @@ INLINE void add_products(const size_t n_fours, double w, const double *x, double
 
 /* Add the gradients of a block of rows, times the tree's weight, to `n_fours` times four of the values of their
    leaves, two trees at a time. */
-INLINE void scatter_fours(const size_t n_fours, const SgdEpoch *epoch, size_t n, const double *gradient, double *table)
+INLINE void scatter_fours(const size_t n_fours, const SgdEpoch *epoch, size_t n, const double *gradient,
+                          double *table)
 {
     const size_t n_trees = epoch->n_trees, n_values = epoch->n_values;
     for (size_t k = 0; k < n_trees; k += 2) {
