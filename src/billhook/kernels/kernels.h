@@ -19,9 +19,17 @@
    is loaded. Products are never fused with sums (-ffp-contract=off), so that all give the same bits. What it calls
    must be INLINE to be compiled with it. */
 #ifdef BILLHOOK_CLONES
-#define HOT __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define HOT
+#endif
+
+/* Before a short loop of fixed length: it becomes one operation on a register, where GCC would otherwise unroll it and
+   make registers of several turns of the loop around it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AT_ONCE _Pragma("GCC unroll 1")
+#else
+#define AT_ONCE
 #endif
 
 /* The losses, as `billhook.refinement` numbers them. */
