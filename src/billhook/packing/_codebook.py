@@ -152,7 +152,7 @@ class CodebookDescent:
         """Begin with the values of the forest; `rows` are leaves, targets, weights and the loss."""
         problem = Problem(forest)
         descent = Descent(problem, *rows, 1.0, L2, problem.value.copy())
-        sharing = cls(descent, entries, np.full(len(problem.value), -1))
+        sharing = cls(descent, entries, np.full(len(problem.value), -1, np.int64))
         sharing._as_probabilities()
         return sharing
 
