@@ -5,7 +5,14 @@ from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
 from billhook.kernels._forest_fallback import leaf_ids_plainly, sum_values_plainly
 from billhook.kernels._forest_layout import lay_out
 from billhook.kernels._forest_walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
-from billhook.kernels._native import average_upwards, choose_entries, move_entries, rank_best_first
+from billhook.kernels._native import (
+    average_upwards,
+    choose_entries,
+    find_nearest,
+    k_means,
+    move_entries,
+    rank_best_first,
+)
 from billhook.kernels._pruning import (
     add_tree,
     best_addition,
@@ -26,7 +33,9 @@ __all__ = [
     "choose_entries",
     "descend_many",
     "descend_one",
+    "find_nearest",
     "improve_by_swaps",
+    "k_means",
     "largest_area",
     "lay_out",
     "leaf_ids",

@@ -1,5 +1,6 @@
 #include "bindings.h"
 #include "codebook.h"
+#include "k_means.h"
 
 typedef struct {
     Array leaf, first, state, label, weight, used, anchor, chosen, entries;
@@ -109,8 +110,74 @@ static PyObject *py_move_entries(PyObject *module, PyObject *const *args, Py_ssi
     return done(&call);
 }
 
+/* Return what is wrong with the arrays, or NULL. */
+static const char *as_clusters(const Array *vector, const Array *centre, const Array *nearest, Clusters *clusters)
+{
+    if (centre->length[1] != vector->length[1])
+        return "vectors and centres have different lengths";
+    if (centre->length[0] < 1 || vector->length[1] < 1)
+        return "there are no centres, or vectors have no values";
+    if (nearest->size != vector->length[0])
+        return "vectors and nearest have different lengths";
+    clusters->n_vectors = (size_t)vector->length[0];
+    clusters->n_values = (size_t)vector->length[1];
+    clusters->n_centres = (size_t)centre->length[0];
+    clusters->vector = vector->f64;
+    clusters->centre = centre->f64;
+    clusters->nearest = nearest->i64;
+    return NULL;
+}
+
+static PyObject *py_k_means(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "k_means"};
+    Array vector, weight, centre, nearest;
+    Clusters clusters;
+    uint64_t seed;
+    Py_ssize_t most_passes;
+    if (!take(&call, args, n_args, "d2 d1 u n d2* q1*", &vector, &weight, &seed, &most_passes, &centre, &nearest))
+        return NULL;
+    const char *what = as_clusters(&vector, &centre, &nearest, &clusters);
+    if (what != NULL)
+        return fail(&call, what);
+    if (weight.size != vector.length[0] || centre.length[0] > vector.length[0])
+        return fail(&call, "there are fewer vectors than centres, or another number of weights");
+    void *scratch = scratch_for(&call, k_means_scratch(&clusters));
+    if (scratch == NULL)
+        return failed(&call);
+    double inertia;
+    Py_BEGIN_ALLOW_THREADS
+    inertia = k_means(&clusters, weight.f64, seed, most_passes > 0 ? (size_t)most_passes : 0, scratch);
+    Py_END_ALLOW_THREADS
+    give_back(&call);
+    return PyFloat_FromDouble(inertia);
+}
+
+static PyObject *py_find_nearest(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "find_nearest"};
+    Array vector, centre, nearest;
+    Clusters clusters;
+    if (!take(&call, args, n_args, "d2 d2 q1*", &vector, &centre, &nearest))
+        return NULL;
+    const char *what = as_clusters(&vector, &centre, &nearest, &clusters);
+    if (what != NULL)
+        return fail(&call, what);
+    void *scratch = scratch_for(&call, find_nearest_scratch(&clusters));
+    if (scratch == NULL)
+        return failed(&call);
+    Py_BEGIN_ALLOW_THREADS
+    find_nearest(&clusters, scratch);
+    Py_END_ALLOW_THREADS
+    return done(&call);
+}
+
 PyMethodDef codebook_methods[] = {
     METHOD(choose_entries),
     METHOD(move_entries),
+    METHOD(k_means),
+    METHOD(find_nearest),
     {NULL, NULL, 0, NULL},
 };

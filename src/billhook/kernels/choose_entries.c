@@ -168,7 +168,7 @@ HOT static void measure_entries(const Codebook *book, const Choosing *c, const d
 }
 
 /* Write the entries with the least distances, the nearest first, the first of equals. */
-static void find_nearest(size_t n_entries, const double *distance, size_t n_tried, int64_t *tried)
+static void take_nearest(size_t n_entries, const double *distance, size_t n_tried, int64_t *tried)
 {
     double least[MOST_TRIED];
     const size_t last = n_tried - 1;
@@ -198,7 +198,7 @@ HOT static void try_entries(const Codebook *book, const Choosing *c, size_t leaf
     double *losses = c->losses + leaf * LANES;
     find_target(book, c, leaf, at, table);
     measure_entries(book, c, c->bend + leaf * c->width);
-    find_nearest(book->n_entries, c->distance, book->used[at] ? n_tried : 1, tried);
+    take_nearest(book->n_entries, c->distance, book->used[at] ? n_tried : 1, tried);
     for (size_t j = book->used[at] ? n_tried : 1; j < LANES; j++)
         tried[j] = tried[0];
     if (book->used[at] && book->chosen[at] >= 0)
