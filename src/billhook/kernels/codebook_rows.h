@@ -115,13 +115,13 @@ INLINE double log_of_product(const Products *product, size_t j)
     return log_of(product->rest[j]) + (double)product->halved[j] * 0x1.62e42fefa39efp-1;
 }
 
-/* Whether all rows count the same. */
+/* Whether there are rows, and all count the same. */
 INLINE int is_even(const Codebook *book)
 {
     for (size_t n = 1; n < book->n_rows; n++)
         if (book->weight[n] != book->weight[0])
             return 0;
-    return 1;
+    return book->n_rows > 0;
 }
 
 #endif

@@ -194,7 +194,7 @@ HOT static double sum_rises(const Codebook *book, const Meeting *meeting, Moving
             multiply(&product, total + i);
         AT_ONCE
         for (size_t l = 0; l < LANES; l++)
-            lane[l] = book->n_rows ? book->weight[0] * log_of_product(&product, l) : 0.0;
+            lane[l] = book->weight[0] * log_of_product(&product, l);
         return sum_of_lanes(lane);
     }
     for (size_t i = 0; i < meeting->n; i += LANES) {
