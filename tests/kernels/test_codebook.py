@@ -226,7 +226,9 @@ def test_clusters_are_as_good_as_those_of_scikit_learn():
     rng = np.random.default_rng(0)
     vectors, weight = rng.normal(size=(300, 6)) * rng.gamma(0.5, size=(300, 6)), rng.random(300) + 0.1
     ours = [clustered(vectors, weight, 20, seed)[0] for seed in range(40)]
-    theirs = [KMeans(20, n_init=1, tol=0.0, random_state=s).fit(vectors, sample_weight=weight).inertia_ for s in range(40)]
+    theirs = [
+        KMeans(20, n_init=1, tol=0.0, random_state=s).fit(vectors, sample_weight=weight).inertia_ for s in range(40)
+    ]
     spread = np.hypot(np.std(ours), np.std(theirs)) / np.sqrt(40)
     assert np.mean(ours) < np.mean(theirs) + 3.0 * spread
     # With no pass at all, they are where it starts: better than drawn one by one.

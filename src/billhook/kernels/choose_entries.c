@@ -7,7 +7,7 @@ typedef struct {
     uint32_t *leaf;                     /* of each row in this tree */
     double *slope, *bend;               /* (leaves, width) */
     double *label_slope, *label_bend;   /* (leaves, width): what labels add to them */
-    double *step, *move;                /* (leaves, classes, LANES): of the entries tried, and what it does to the state */
+    double *step, *move;                /* (leaves, classes, LANES): to the entries tried, and what they do to states */
     double *by;                         /* (leaves, width): the move to the entry that is taken */
     double *losses;                     /* (leaves, LANES) */
     Products *product;                  /* (leaves): of the sums of moved states */
@@ -101,40 +101,25 @@ HOT static void sum_slopes(const Codebook *book, Choosing *c)
         sum_slopes_of(SQUARED, book, c, c->width);
     else if (book->loss == SQUARED_HINGE)
         sum_slopes_of(SQUARED_HINGE, book, c, c->width);
-    else if (c->width == 8)
-        sum_slopes_of(LOGISTIC, book, c, 8);
-    else if (c->width == 16)
-        sum_slopes_of(LOGISTIC, book, c, 16);
-    else if (c->width == 24)
-        sum_slopes_of(LOGISTIC, book, c, 24);
-    else if (c->width == 32)
-        sum_slopes_of(LOGISTIC, book, c, 32);
     else
-        sum_slopes_of(LOGISTIC, book, c, c->width);
+        WITH_WIDTH(c->width, sum_slopes_of, LOGISTIC, book, c)
+}
+
+INLINE void move_rows_of(const int loss, const Codebook *book, Choosing *c, const size_t width)
+{
+    for (size_t n = 0; n < book->n_rows; n++)
+        move_row(loss, c->state + n * width, c->by + c->leaf[n] * width, width);
 }
 
 HOT static void move_rows(const Codebook *book, Choosing *c)
 {
-    const size_t width = c->width;
-    for (size_t n = 0; n < book->n_rows; n++) {
-        double *s = c->state + n * width;
-        const double *by = c->by + c->leaf[n] * width;
-        if (book->loss != LOGISTIC)
-            move_row(SQUARED, s, by, width);
-        else if (width == 8)
-            move_row(LOGISTIC, s, by, 8);
-        else if (width == 16)
-            move_row(LOGISTIC, s, by, 16);
-        else if (width == 24)
-            move_row(LOGISTIC, s, by, 24);
-        else if (width == 32)
-            move_row(LOGISTIC, s, by, 32);
-        else
-            move_row(LOGISTIC, s, by, width);
-    }
+    if (book->loss != LOGISTIC)
+        move_rows_of(SQUARED, book, c, c->width);
+    else
+        WITH_WIDTH(c->width, move_rows_of, LOGISTIC, book, c)
 }
 
-/* Return where the step of a leaf leads, class by class, and by what distances from there count. */
+/* Write where the step of a leaf leads, class by class, and by what distances from there count. */
 static void find_target(const Codebook *book, const Choosing *c, size_t leaf, size_t at, const double *table)
 {
     const double k = (double)book->n_classes, factor = book->loss == LOGISTIC ? k / (k - 1.0) : 1.0;

@@ -29,9 +29,9 @@ typedef struct {
 
 /* Make one pass over the trees: each leaf takes an entry; change `chosen`, `table` (leaves, classes) and `state`.
 
-   Of the `n_tried` entries nearest to where the step leads, by the curvature, and the one it has, that with the lowest
-   loss on the leaf's rows: then the loss does not rise. A leaf without rows takes the entry nearest to its anchor.
-   `scratch` has `choose_scratch` bytes. */
+   Of the `n_tried` entries nearest to where the step leads, by the curvature, and the one it has, that with the
+   lowest loss on the leaf's rows: then the loss does not rise. A leaf without rows takes the entry nearest to its
+   anchor. `scratch` has `choose_scratch` bytes. */
 void choose_entries(const Codebook *book, double *table, size_t n_tried, void *scratch);
 size_t choose_scratch(const Codebook *book);
 
@@ -48,9 +48,9 @@ size_t rows_by_entry_scratch(const Codebook *book);
 
 /* Let each entry in its turn take a Newton step for all leaves that chose it; change `entries` and `state`.
 
-   `grid` is NULL, or for each class a unit and the lowest and highest number of it that an entry is rounded to. A step
-   that would raise the loss is halved, or not taken if entries are rounded and this one already is. `scratch` has
-   `move_scratch` bytes. */
+   `grid` is NULL, or for each class a unit and the lowest and highest number of it that an entry is rounded to. A
+   step that would raise the loss is halved, or not taken if entries are rounded and this one already is. `scratch`
+   has `move_scratch` bytes. */
 void move_entries(const Codebook *book, const RowsByEntry *rows, const double *grid, size_t n_passes, void *scratch);
 size_t move_scratch(const Codebook *book);
 

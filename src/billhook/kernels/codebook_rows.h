@@ -16,6 +16,25 @@ static const double TINY = 1e-290, FLOOR = 1e-10, FAR_AWAY = 600.0;
 /* Numbers of a row, or a leaf, with those that fill up the last register. */
 INLINE size_t width_of(size_t n_classes) { return (n_classes + LANES - 1) / LANES * LANES; }
 
+/* Call with the width last: as a constant, for cross-entropy of up to 32 classes. */
+#define WITH_WIDTH(width, function, ...)       \
+    switch (width) {                           \
+    case 8:                                    \
+        function(__VA_ARGS__, 8);              \
+        break;                                 \
+    case 16:                                   \
+        function(__VA_ARGS__, 16);             \
+        break;                                 \
+    case 24:                                   \
+        function(__VA_ARGS__, 24);             \
+        break;                                 \
+    case 32:                                   \
+        function(__VA_ARGS__, 32);             \
+        break;                                 \
+    default:                                   \
+        function(__VA_ARGS__, width);          \
+    }
+
 /* Take memory from the address at `*at` on, beginning with a cache line. */
 INLINE void *carve(uintptr_t *at, size_t n_bytes)
 {
@@ -33,7 +52,8 @@ INLINE void widen(const Codebook *book, size_t width, double *wide)
 {
     for (size_t n = 0; n < book->n_rows; n++)
         for (size_t c = 0; c < width; c++)
-            wide[n * width + c] = c < book->n_classes ? book->state[n * book->n_classes + c] : absent_score(book->loss);
+            wide[n * width + c] =
+                c < book->n_classes ? book->state[n * book->n_classes + c] : absent_score(book->loss);
 }
 
 INLINE void narrow(const Codebook *book, size_t width, const double *wide)
@@ -42,8 +62,8 @@ INLINE void narrow(const Codebook *book, size_t width, const double *wide)
         memcpy(book->state + n * book->n_classes, wide + n * width, book->n_classes * sizeof *wide);
 }
 
-/* Minus the slope of a row's loss by its score for a class that is not its label, and the curvature; and what is to be
-   added for the label. */
+/* Minus the slope of a row's loss by its score for a class that is not its label, and the curvature; and what is to
+   be added for the label. */
 INLINE double slope_of(const int loss, double s) { return loss == SQUARED_HINGE ? -larger(1.0 + s, 0.0) : -s; }
 
 INLINE double curvature_of(const int loss, double s)

@@ -31,9 +31,11 @@ size_t find_nearest_scratch(const Clusters *clusters) { return clusters->n_value
 static void fill_block(const Clusters *clusters, size_t number, double *block)
 {
     const size_t first = number * BLOCK, n_values = clusters->n_values;
-    for (size_t r = 0; r < BLOCK; r++)
+    for (size_t r = 0; r < BLOCK; r++) {
+        const double *vector = first + r < clusters->n_vectors ? clusters->vector + (first + r) * n_values : NULL;
         for (size_t c = 0; c < n_values; c++)
-            block[c * BLOCK + r] = first + r < clusters->n_vectors ? clusters->vector[(first + r) * n_values + c] : 0.0;
+            block[c * BLOCK + r] = vector ? vector[c] : 0.0;
+    }
 }
 
 INLINE double squared(double x) { return x * x; }

@@ -24,8 +24,8 @@
 #define HOT
 #endif
 
-/* Before a short loop of fixed length: it becomes one operation on a register, where GCC would otherwise unroll it and
-   make registers of several turns of the loop around it. */
+/* Before a short loop of fixed length: it becomes one operation on a register, where GCC would otherwise unroll it
+   and make registers of several turns of the loop around it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define AT_ONCE _Pragma("GCC unroll 1")
 #else

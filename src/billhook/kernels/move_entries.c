@@ -5,7 +5,7 @@ enum { HALVINGS = 4 };
 /* Rows whose leaves are looked up together: so many ids are a cache line. */
 enum { ROWS_AT_ONCE = 32 };
 
-/* The scratch of moving. Rows here are those of one entry, in their order; `most` is in how many trees one meets it. */
+/* The scratch of moving. Rows are those of one entry where it has no number of its own. */
 typedef struct {
     size_t width;
     double *state;                      /* (rows, width) */
@@ -132,16 +132,8 @@ HOT static void sum_slopes(const Codebook *book, const Meeting *meeting, Moving 
         sum_slopes_of(SQUARED, book, meeting, m, m->width);
     else if (book->loss == SQUARED_HINGE)
         sum_slopes_of(SQUARED_HINGE, book, meeting, m, m->width);
-    else if (m->width == 8)
-        sum_slopes_of(LOGISTIC, book, meeting, m, 8);
-    else if (m->width == 16)
-        sum_slopes_of(LOGISTIC, book, meeting, m, 16);
-    else if (m->width == 24)
-        sum_slopes_of(LOGISTIC, book, meeting, m, 24);
-    else if (m->width == 32)
-        sum_slopes_of(LOGISTIC, book, meeting, m, 32);
     else
-        sum_slopes_of(LOGISTIC, book, meeting, m, m->width);
+        WITH_WIDTH(m->width, sum_slopes_of, LOGISTIC, book, meeting, m)
 }
 
 INLINE void try_rows_of(const int loss, const Codebook *book, const Meeting *meeting, Moving *m, const size_t width)
@@ -168,16 +160,8 @@ HOT static void try_rows(const Codebook *book, const Meeting *meeting, Moving *m
         try_rows_of(SQUARED, book, meeting, m, m->width);
     else if (book->loss == SQUARED_HINGE)
         try_rows_of(SQUARED_HINGE, book, meeting, m, m->width);
-    else if (m->width == 8)
-        try_rows_of(LOGISTIC, book, meeting, m, 8);
-    else if (m->width == 16)
-        try_rows_of(LOGISTIC, book, meeting, m, 16);
-    else if (m->width == 24)
-        try_rows_of(LOGISTIC, book, meeting, m, 24);
-    else if (m->width == 32)
-        try_rows_of(LOGISTIC, book, meeting, m, 32);
     else
-        try_rows_of(LOGISTIC, book, meeting, m, m->width);
+        WITH_WIDTH(m->width, try_rows_of, LOGISTIC, book, meeting, m)
 }
 
 /* Return by how much the rows' losses rise, of cross-entropy without what the labels' scores change. */
@@ -224,16 +208,8 @@ HOT static void move_rows(const Codebook *book, const Meeting *meeting, Moving *
 {
     if (book->loss != LOGISTIC)
         move_rows_of(SQUARED, meeting, m, m->width);
-    else if (m->width == 8)
-        move_rows_of(LOGISTIC, meeting, m, 8);
-    else if (m->width == 16)
-        move_rows_of(LOGISTIC, meeting, m, 16);
-    else if (m->width == 24)
-        move_rows_of(LOGISTIC, meeting, m, 24);
-    else if (m->width == 32)
-        move_rows_of(LOGISTIC, meeting, m, 32);
     else
-        move_rows_of(LOGISTIC, meeting, m, m->width);
+        WITH_WIDTH(m->width, move_rows_of, LOGISTIC, meeting, m)
 }
 
 /* Write what the step does to rows that meet the entry once, twice and so on. */
