@@ -7,7 +7,7 @@ typedef struct {
     uint32_t *leaf;                     /* of each row in this tree */
     double *slope, *bend;               /* (leaves, width) */
     double *label_slope, *label_bend;   /* (leaves, width): what labels add to them */
-    double *step, *move;                /* (leaves, classes, LANES): to the entries tried, and what they do to states */
+    double *step, *move;                /* (leaves, classes, LANES): to entries tried, and what it does to states */
     double *by;                         /* (leaves, width): the move to the entry that is taken */
     double *losses;                     /* (leaves, LANES) */
     Products *product;                  /* (leaves): of the sums of moved states */

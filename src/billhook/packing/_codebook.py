@@ -5,6 +5,7 @@ with, all else being as it is, and each entry takes a Newton step for all leaves
 loss. Entries are any numbers at first, and whole ones at last.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +73,7 @@ def round_to_codebook_with_rows(
         free.move(ANYWHERE)
 
     def attempt(units: Units) -> tuple[float, tuple[CodebookDescent, Units]]:
-        whole = CodebookDescent.of(with_whole_base(coded, units), rows, free.entries.copy())
-        whole.settle(free.chosen.copy())
+        whole = free.settled(with_whole_base(coded, units), free.entries.copy(), free.chosen.copy())
         whole.move(step_and_limits(units, bits))
         return whole.objective(), (whole, units)
 
@@ -81,8 +81,8 @@ def round_to_codebook_with_rows(
     _, (learned, units) = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
     # What k-means alone comes to: nothing worse is returned.
     plain_units = units_for(start, coded, bits, by_class=by_class)
-    plain = CodebookDescent.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
-    plain.settle(nearest(problem.value, plain.entries))
+    whole = whole_entries(start, plain_units, bits)
+    plain = free.settled(with_whole_base(coded, plain_units), whole, nearest(problem.value, whole))
     if plain.objective() < learned.objective():
         learned, units = plain, plain_units
     for _ in range(QUICK_WHOLE_ROUNDS if is_quick else WHOLE_ROUNDS):
@@ -145,6 +145,14 @@ class CodebookDescent:
         descent = Descent(problem, *rows, 1.0, L2, problem.value.copy())
         sharing = cls(descent, entries, np.full(len(problem.value), -1, np.int64))
         sharing._as_probabilities()
+        return sharing
+
+    def settled(self, forest: Forest, entries: Vector, chosen: Int64Array) -> "CodebookDescent":
+        """Return a descent on the same rows where all leaves take these entries; the forest may have another base."""
+        descent = copy(self.descent)
+        descent.problem = Problem(forest)
+        sharing = CodebookDescent(descent, entries, chosen)
+        sharing.settle(chosen)
         return sharing
 
     def settle(self, chosen: Int64Array) -> None:
