@@ -78,19 +78,25 @@ INLINE void move_row(const int loss, double *RESTRICT s, const double *RESTRICT 
         s[c] = larger(s[c] * share, TINY);
 }
 
+/* Add minus the slopes, and the curvatures, of one row to those of its leaf. */
+INLINE void add_slopes(const int loss, double w, const double *RESTRICT s, double *RESTRICT slope,
+                       double *RESTRICT bend, const size_t width)
+{
+    for (size_t c = 0; c < width; c++) {
+        slope[c] += w * slope_of(loss, s[c]);
+        bend[c] += w * curvature_of(loss, s[c]);
+    }
+}
+
 INLINE void sum_slopes_of(const int loss, const Codebook *book, Choosing *c, const size_t width)
 {
     for (size_t n = 0; n < book->n_rows; n++) {
-        const size_t leaf = c->leaf[n], y = leaf * width + book->label[n];
-        const double w = book->weight[n], *RESTRICT s = c->state + n * width;
-        double *RESTRICT slope = c->slope + leaf * width, *RESTRICT bend = c->bend + leaf * width;
-        for (size_t k = 0; k < width; k++) {
-            slope[k] += w * slope_of(loss, s[k]);
-            bend[k] += w * curvature_of(loss, s[k]);
-        }
-        c->label_slope[y] += w * slope_for_label(loss, s[book->label[n]]);
+        const size_t at = c->leaf[n] * width, label = (size_t)book->label[n];
+        const double w = book->weight[n], *s = c->state + n * width;
+        add_slopes(loss, w, s, c->slope + at, c->bend + at, width);
+        c->label_slope[at + label] += w * slope_for_label(loss, s[label]);
         if (loss == SQUARED_HINGE)
-            c->label_bend[y] += w * curvature_for_label(s[book->label[n]]);
+            c->label_bend[at + label] += w * curvature_for_label(s[label]);
     }
 }
 

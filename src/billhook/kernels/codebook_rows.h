@@ -68,7 +68,8 @@ INLINE double slope_of(const int loss, double s) { return loss == SQUARED_HINGE 
 
 INLINE double curvature_of(const int loss, double s)
 {
-    return loss == LOGISTIC ? s - s * s : loss == SQUARED ? 1.0 : 1.0 + s > 0.0 ? 1.0 : 0.0;
+    /* Not s - s * s: the square of the least state is no number that processors are fast with. */
+    return loss == LOGISTIC ? s * (1.0 - s) : loss == SQUARED ? 1.0 : 1.0 + s > 0.0 ? 1.0 : 0.0;
 }
 
 INLINE double slope_for_label(const int loss, double s)

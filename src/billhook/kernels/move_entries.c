@@ -51,14 +51,22 @@ size_t rows_by_entry_scratch(const Codebook *book)
 }
 
 /* Write the entries that some rows meet, (rows, trees). */
-static void look_up_entries(const Codebook *book, size_t from, size_t to, uint32_t *entry)
+INLINE void look_up(const Codebook *book, const int is_wide, size_t from, size_t to, uint32_t *RESTRICT entry)
 {
     for (size_t k = 0; k < book->n_trees; k++) {
-        const int64_t *chosen = book->chosen + book->first[k];
+        const int64_t *RESTRICT chosen = book->chosen + book->first[k];
         for (size_t n = from; n < to; n++)
             entry[(n - from) * book->n_trees + k] =
-                (uint32_t)chosen[leaf_at(book->leaf.data, book->leaf.is_wide, k * book->n_rows + n)];
+                (uint32_t)chosen[leaf_at(book->leaf.data, is_wide, k * book->n_rows + n)];
     }
+}
+
+static void look_up_entries(const Codebook *book, size_t from, size_t to, uint32_t *entry)
+{
+    if (book->leaf.is_wide)
+        look_up(book, 1, from, to, entry);
+    else
+        look_up(book, 0, from, to, entry);
 }
 
 /* Count one row for the entries it meets; where `row` is not NULL, write it. Without branches: it meets most of them
@@ -109,16 +117,21 @@ typedef struct {
     size_t n;
 } Meeting;
 
+INLINE void add_slopes(const int loss, double w, double w2, const double *RESTRICT s, double *RESTRICT slope,
+                       double *RESTRICT bend, const size_t width)
+{
+    for (size_t c = 0; c < width; c++) {
+        slope[c] += w * slope_of(loss, s[c]);
+        bend[c] += w2 * curvature_of(loss, s[c]);
+    }
+}
+
 INLINE void sum_slopes_of(const int loss, const Codebook *book, const Meeting *meeting, Moving *m, const size_t width)
 {
-    double *RESTRICT slope = m->slope, *RESTRICT bend = m->bend;
     for (size_t i = 0; i < meeting->n; i++) {
         const size_t n = meeting->row[i], often = meeting->often[i], y = (size_t)book->label[n];
-        const double w = book->weight[n] * (double)often, w2 = w * (double)often, *RESTRICT s = m->state + n * width;
-        for (size_t c = 0; c < width; c++) {
-            slope[c] += w * slope_of(loss, s[c]);
-            bend[c] += w2 * curvature_of(loss, s[c]);
-        }
+        const double w = book->weight[n] * (double)often, w2 = w * (double)often, *s = m->state + n * width;
+        add_slopes(loss, w, w2, s, m->slope, m->bend, width);
         m->label_slope[often * book->n_classes + y] += w * slope_for_label(loss, s[y]);
         if (loss == SQUARED_HINGE)
             m->label_bend[y] += w2 * curvature_for_label(s[y]);
