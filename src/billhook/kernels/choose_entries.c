@@ -219,17 +219,39 @@ HOT static void try_entries(const Codebook *book, const Choosing *c, size_t leaf
     clear_products(&c->product[leaf]);
 }
 
-/* Write the loss of one row, other than cross-entropy, or the sum of its moved state, for each entry tried. */
+/* What a class that is not the label adds to the loss of a row or, for cross-entropy, to the sum of its state. */
+INLINE double tried(const int loss, double s, double move)
+{
+    return loss == LOGISTIC ? s * move : loss_of(loss, s + move);
+}
+
+/* Write the loss of one row, or the sum of its moved state, for each entry tried. In two halves: all instruction sets
+   then keep the sums in registers. */
 INLINE void try_row(const int loss, size_t n_classes, const double *RESTRICT s, size_t label,
                     const double *RESTRICT move, double *RESTRICT total)
 {
+    double low[LANES / 2], high[LANES / 2];
     AT_ONCE
-    for (size_t j = 0; j < LANES; j++)
-        total[j] = loss == LOGISTIC ? 0.0 : loss_for_label(loss, s[label] + move[label * LANES + j]);
-    for (size_t i = 0; i < n_classes; i++)
+    for (size_t j = 0; j < LANES / 2; j++)
+        low[j] = tried(loss, s[0], move[j]);
+    AT_ONCE
+    for (size_t j = 0; j < LANES / 2; j++)
+        high[j] = tried(loss, s[0], move[LANES / 2 + j]);
+    for (size_t i = 1; i < n_classes; i++) {
         AT_ONCE
+        for (size_t j = 0; j < LANES / 2; j++)
+            low[j] += tried(loss, s[i], move[i * LANES + j]);
+        AT_ONCE
+        for (size_t j = 0; j < LANES / 2; j++)
+            high[j] += tried(loss, s[i], move[i * LANES + LANES / 2 + j]);
+    }
+    for (size_t j = 0; j < LANES / 2; j++) {
+        total[j] = low[j];
+        total[LANES / 2 + j] = high[j];
+    }
+    if (loss != LOGISTIC)
         for (size_t j = 0; j < LANES; j++)
-            total[j] += loss == LOGISTIC ? s[i] * move[i * LANES + j] : loss_of(loss, s[i] + move[i * LANES + j]);
+            total[j] += loss_for_label(loss, s[label] + move[label * LANES + j]);
 }
 
 INLINE void add_losses_of(const int loss, const int even, const Codebook *book, Choosing *c)
