@@ -1,15 +1,27 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
-from billhook.kernels._codebook import choose_entries, move_entries
-from billhook.kernels._coordinate_descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
-from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
+from billhook.kernels._coordinate_descent import (
+    descend_many,
+    descend_one,
+    step_tree,
+    sweep_many,
+    sweep_one,
+)
+from billhook.kernels._descent_setup import (
+    add_leaf_values,
+    reached_leaves,
+)
 from billhook.kernels._native import (
     Walker,
     average_upwards,
+    choose_entries,
     choose_winners,
+    find_nearest,
     has_missing,
+    k_means,
     lay_out,
     leaf_ids_plainly,
+    move_entries,
     rank_best_first,
     softmax,
     sum_values_plainly,
@@ -23,7 +35,10 @@ from billhook.kernels._pruning import (
     sum_of_products,
     weigh_matches,
 )
-from billhook.kernels._sgd import sgd_epoch, shuffle
+from billhook.kernels._sgd import (
+    sgd_epoch,
+    shuffle,
+)
 
 __all__ = [
     "Walker",
@@ -35,8 +50,10 @@ __all__ = [
     "choose_winners",
     "descend_many",
     "descend_one",
+    "find_nearest",
     "has_missing",
     "improve_by_swaps",
+    "k_means",
     "largest_area",
     "lay_out",
     "leaf_ids_plainly",
