@@ -3,7 +3,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from billhook import kernels
 from billhook._types import Scalar
@@ -52,6 +51,8 @@ def probabilities(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
         raise TypeError("predict_proba needs a classification forest; this one is for regression: use predict")
     raw = raw_scores(forest, X)
     if forest.link == "logistic":
+        from scipy.special import expit  # takes longer to import than all of this folder
+
         positive = expit(raw)
         return np.concatenate([1.0 - positive, positive], axis=1)
     if forest.link == "softmax":
