@@ -139,7 +139,7 @@ def difference(before: Path, now: Path) -> str:
 
 
 def same(part: str, old: np.ndarray, new: np.ndarray) -> str:
-    """Compare a part of two answers: exactly; up to rounding; or labels and sizes, where a tie may be broken anew."""
+    """Compare a part of two answers: exactly; up to rounding; or how good it is, where a tie may be broken anew."""
     if old.shape != new.shape:
         return f"{part}: shape {old.shape} became {new.shape}"
     if part.startswith("exact"):
@@ -148,6 +148,8 @@ def same(part: str, old: np.ndarray, new: np.ndarray) -> str:
     if part == "labels":
         share = float(np.mean(old == new))
         return f"{part}: {1 - share:.2%} differ" if share < 0.999 else ""
+    if part == "accuracy":
+        return f"{part}: {old[0]:.2%} became {new[0]:.2%}" if new[0] < old[0] - 0.005 else ""
     largest = float(np.abs(old.astype(float) - new).max() / max(np.abs(old).max(), 1e-300))
     return f"{part}: differ by {largest:.1g} of the largest" if largest > (0.005 if part == "size" else 1e-6) else ""
 
