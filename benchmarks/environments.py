@@ -1,6 +1,7 @@
 """Environments of other commits, for the benchmarks that compare with them: made once, kept in build/environments."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -16,23 +17,11 @@ MEGABYTE = 1_000_000
 
 
 class Environment(NamedTuple):
-    """A virtual environment with Billhook, its extra `fit` and nothing else; how long it took to install it."""
+    """A virtual environment with Billhook, its extra `fit` and nothing else; what it took to install them."""
 
     python: Path
     install_seconds: float
-
-    @property
-    def megabytes(self) -> float:
-        """What all packages take on disk, pip's aside."""
-        sizes = (path.lstat().st_size for path in self.packages.rglob("*") if not path.is_dir())
-        pip = (path.lstat().st_size for path in self.packages.glob("pip*/**/*") if not path.is_dir())
-        return (sum(sizes) - sum(pip)) / MEGABYTE
-
-    @property
-    def packages(self) -> Path:
-        """The folder of all packages."""
-        code = "import sysconfig; print(sysconfig.get_path('platlib'))"
-        return Path(subprocess.run([self.python, "-c", code], capture_output=True, text=True, check=True).stdout[:-1])
+    megabytes: float
 
 
 def environment_of(commit: str) -> Environment:
@@ -40,7 +29,7 @@ def environment_of(commit: str) -> Environment:
     name = _git("rev-parse", "--short=7", f"{commit}^{{commit}}").decode().strip()
     folder = FOLDER / name
     python = folder / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    done = folder / "install_seconds"
+    done = folder / "installed.json"
     if not done.exists():
         print(f"making an environment of {name} in {folder} ...", file=sys.stderr, flush=True)
         with tarfile.open(fileobj=io.BytesIO(_git("archive", name))) as files:
@@ -49,8 +38,18 @@ def environment_of(commit: str) -> Environment:
         start = time.perf_counter()
         install = [python, "-m", "pip", "install", "--quiet", f"{folder / 'source'}[fit]"]
         subprocess.run(install, check=True, env=environment_variables(), cwd=folder)
-        done.write_text(f"{time.perf_counter() - start:.1f}")
-    return Environment(python, float(done.read_text()))
+        seconds = time.perf_counter() - start
+        done.write_text(json.dumps([round(seconds, 1), round(_megabytes(python), 1)]))
+    return Environment(python, *json.loads(done.read_text()))
+
+
+def _megabytes(python: Path) -> float:
+    """Return what all packages take on disk, pip's aside."""
+    code = "import sysconfig; print(sysconfig.get_path('platlib'))"
+    packages = Path(subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip())
+    files = (path for path in packages.rglob("*") if not path.is_dir())
+    own = (path for path in files if not path.relative_to(packages).parts[0].startswith("pip"))
+    return sum(path.lstat().st_size for path in own) / MEGABYTE
 
 
 def environment_variables(**others: str) -> dict[str, str]:
