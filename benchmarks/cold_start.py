@@ -5,8 +5,8 @@
 
 Environments (build/environments) have Billhook and its extra `fit`, as a user's. Each command is a process of its
 own; all take turns, and of each the shortest time counts, after a run that reads its files from the disk. The first
-model is timed from the start of the process until the search has one that fits: with nothing compiled by earlier runs,
-and after these. Its stages are listed. Times are on the clock: have nothing else run.
+model is timed from the start of the process until the search has one that fits: with nothing compiled by earlier
+runs, and after these. Its stages are listed. Times are on the clock: have nothing else run.
 """
 
 import argparse
