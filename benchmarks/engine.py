@@ -28,6 +28,10 @@ from environments import RELEASE, ROOT, environment_of, environment_variables
 from sklearn.datasets import make_classification, make_regression
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+# By default glibc gives memory back or keeps it by what the process did before: some tasks then take one time or three
+# times that, by chance. With fixed limits both processes keep it.
+KEPT_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
+SETTINGS = ONE_THREAD | KEPT_MEMORY
 # Turns go on until so many in a row lower neither time by this share; but no task takes more than so many seconds.
 LASTING_TURNS, LOWER = 5, 0.01
 LONGEST_TASK = 20.0
@@ -205,8 +209,8 @@ def main() -> int:
     if not inputs.exists():
         inputs.mkdir(parents=True)
         write_tables(inputs)
-    before = Worker(python, inputs, environment_variables(**ONE_THREAD))
-    now = Worker(sys.executable, inputs, {**os.environ, **ONE_THREAD})
+    before = Worker(python, inputs, environment_variables(**SETTINGS))
+    now = Worker(sys.executable, inputs, {**os.environ, **SETTINGS})
     before.ask(do="make")
     results = []
     print(f"{'tables ' + kind.replace('-', ' '):42}{'0.1.0, ms':>12}{'now, ms':>12}{'ratio':>9}", file=sys.stderr)
