@@ -28,8 +28,8 @@ from environments import RELEASE, ROOT, environment_of, environment_variables
 from sklearn.datasets import make_classification, make_regression
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-# By default glibc gives memory back or keeps it by what the process did before: some tasks then take one time or three
-# times that, by chance. With fixed limits both processes keep it.
+# By default glibc keeps memory or gives it back by what the process did before, and some tasks take three times as
+# long in one case as in the other. With fixed limits both processes keep it.
 KEPT_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
 SETTINGS = ONE_THREAD | KEPT_MEMORY
 # Turns go on until so many in a row lower neither time by this share; but no task takes more than so many seconds.
