@@ -24,7 +24,7 @@ def start() -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0, or after saying what is wrong 2, or 3 if a tool has to be installed."""
-    from billhook.cli._commands import parser_of_all
+    from billhook.cli.options import parser_of_all
 
     parser = parser_of_all()
     parsed = parser.parse_args(arguments)
