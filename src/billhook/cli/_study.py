@@ -69,7 +69,7 @@ def _add_run(actions: Any) -> None:
     parser.add_argument("--methods", nargs="+", metavar="LABEL", help="only these methods of the study")
     parser.add_argument("--folds", type=int, metavar="N", help="other than in the file")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)")
-    parser.add_argument("--backend", choices=("loky", "dask"), help="processes here (default), or a Dask cluster")
+    parser.add_argument("--backend", choices=("local", "dask"), help="processes here (default), or a Dask cluster")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://10.0.0.1:8786")
     parser.add_argument("--memory-limit", metavar="SIZE", help="for all processes together, as 8GB")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds that a single run may take")
@@ -209,7 +209,7 @@ def _chosen(names: list[str], known: dict[str, Any], missing: str) -> tuple[Any,
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.backend == "dask" and arguments.scheduler is None:
         raise ValueError("--backend dask needs the address of a scheduler: --scheduler tcp://...")
-    if arguments.backend == "loky" and arguments.scheduler is not None:
+    if arguments.backend == "local" and arguments.scheduler is not None:
         raise ValueError("--scheduler is for --backend dask")
     if arguments.jobs == 0:
         raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
