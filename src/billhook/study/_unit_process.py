@@ -103,7 +103,7 @@ class UnitProcess:
         """Have the process do a unit, take off `left` what is recorded, and return which runs took too long."""
         process = self._started()
         waiting: list[Key] = []
-        deadline: _Deadline | None = None
+        deadline: Deadline | None = None
         is_done = is_ended = is_late = False
         try:
             _send(process.stdin, request)
@@ -111,7 +111,7 @@ class UnitProcess:
                 if kind == "begun":
                     waiting = value
                     if time_limit is not None and deadline is None:
-                        deadline = _Deadline(process, time_limit)
+                        deadline = Deadline(process, time_limit)
                 elif kind == "records":
                     if deadline is not None and isinstance(value[0], RunRecord):
                         is_ended = deadline.stop() or is_ended  # the record was there before
@@ -172,29 +172,32 @@ def not_interrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Deadline:
+class Deadline:
     """Ends a process after some seconds, if it is not stopped before."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", seconds: float) -> None:
-        self._process = process
+        self.process, self.seconds = process, seconds
+        self.stopped = threading.Event()
         self._lock = threading.Lock()
-        self._is_stopped = self._is_over = False
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-        self._timer.start()
+        self._is_over = False
+        threading.Thread(target=self._end, daemon=True).start()
 
     def stop(self) -> bool:
         """Return whether the process was ended; from now on it is not."""
         with self._lock:
-            self._is_stopped = True
-        self._timer.cancel()
+            self.stopped.set()
         return self._is_over
 
+    def wait(self) -> None:
+        """Wait until the time is over, or it is stopped."""
+        self.stopped.wait(self.seconds)
+
     def _end(self) -> None:
+        self.wait()
         with self._lock:
-            if not self._is_stopped:
+            if not self.stopped.is_set():
                 self._is_over = True
-                self._process.kill()
+                self.process.kill()
 
 
 def serve() -> None:
