@@ -146,6 +146,7 @@ def test_a_dedicated_third_prunes(tmp_path):
 
 
 def test_the_search_for_budgets_is_one_of_the_methods(tmp_path):
+    # A trial for each budget: what more trials find is tested where the search is.
     options = (("budget", ("1KB", 2048)), ("trials", 2))
     method = Method("search", base=SEARCH, options=options)
     found = bh.study.run(study_of(method, folds=2, sizes=("paper", "packed")), tmp_path / "results")
@@ -291,6 +292,7 @@ def test_one_boosting_that_fails_does_not_fail_the_others(tmp_path):
 
 
 def test_searches_go_with_other_methods(tmp_path):
+    # How many trials there are matters only in that they differ: methods with other numbers do not share a search.
     methods = (
         Method("RF"),
         Method("one", base=SEARCH, options={"budget": "1KB", "trials": 1}),
