@@ -87,8 +87,7 @@ def search_of(runner, budgets, **options):
 
 
 def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
-    # A third of the digits, and budgets that they fill: 80 bytes hold a split and a value for each of ten classes, and
-    # 800 fewer trees than would help.
+    # A third of the digits is enough for each of these budgets to be filled: the best are 74, 90 and 93 % accurate.
     search = search_of(runner_of(load_digits, 3), (200, 400, 800), n_trials=12)
     search.run()
     best = [search.best(budget) for budget in (200, 400, 800)]
@@ -176,7 +175,7 @@ def test_a_budget_that_cannot_be_filled_is_no_harm():
 
 
 def test_a_way_that_cannot_be_does_not_end_the_search():
-    # 30 classes: what a codebook or a leaf takes goes with them, and so do the bytes; with 200 some ways are too large.
+    # With 30 classes and 200 bytes two of the first five ways are too large, one with a codebook and one without.
     rng = np.random.default_rng(0)
     y = np.arange(180) % 30
     rows = TrainingRows((y[:, None] + rng.normal(size=(180, 2))).astype(np.float32), y, np.ones(180), np.arange(30))

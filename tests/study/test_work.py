@@ -146,7 +146,7 @@ def test_a_dedicated_third_prunes(tmp_path):
 
 
 def test_the_search_for_budgets_is_one_of_the_methods(tmp_path):
-    # A trial for each budget: what more trials find is tested where the search is.
+    # A trial for each budget; what more trials find is for the tests of the search.
     options = (("budget", ("1KB", 2048)), ("trials", 2))
     method = Method("search", base=SEARCH, options=options)
     found = bh.study.run(study_of(method, folds=2, sizes=("paper", "packed")), tmp_path / "results")
