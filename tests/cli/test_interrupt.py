@@ -72,7 +72,7 @@ def check_output(name, out):
         ("prune", True, 8),
         ("refine", True, 8),
         ("study run", True, 9),
-        ("study run, two processes", True, 4),
+        ("study run, two processes", True, 8),
     ],
 )
 def test_interrupted_at_any_moment_a_command_leaves_nothing_half_written(name, warm, moments, inputs, tmp_path):
