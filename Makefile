@@ -6,14 +6,14 @@ BIN := .venv/bin
 .PHONY: demo test lint benchmark toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
-demo: .venv/.kernels
+demo: .venv/.installed
 	@mkdir -p build
 	$(BIN)/billhook fit --demo --budget 4KB --time-limit 40 --out build/demo --force
 	$(MAKE) --no-print-directory -C build/demo/c test
 
 test:
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.installed-dev .venv/.tried-packages
-	@$(MAKE) --no-print-directory --jobs 2 lint .venv/.all-kernels
+	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/.installed-dev
@@ -37,23 +37,14 @@ toolchains:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-.venv/.installed: .venv/bin/python pyproject.toml
+# The kernels are compiled by the installation.
+KERNELS := CMakeLists.txt $(wildcard src/billhook/kernels/*.[ch])
+
+.venv/.installed: .venv/bin/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --editable '.[fit]'
 	@touch $@
 
-# A kernel is compiled when it first runs: here, so that it takes neither the demo's time nor that of every process
-# of a test run.
-KERNELS := $(wildcard src/billhook/kernels/*.py)
-
-.venv/.kernels: .venv/.installed $(KERNELS)
-	$(BIN)/python tools/compile-kernels
-	@touch $@
-
-.venv/.all-kernels: .venv/.installed-dev $(KERNELS)
-	$(BIN)/python tools/compile-kernels all
-	@touch $@ .venv/.kernels
-
-.venv/.installed-dev: .venv/bin/python pyproject.toml
+.venv/.installed-dev: .venv/bin/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --editable '.[fit,dev]'
 	@touch $@ .venv/.installed
 

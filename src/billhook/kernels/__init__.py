@@ -6,7 +6,7 @@ from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
 from billhook.kernels._forest_fallback import leaf_ids_plainly, sum_values_plainly
 from billhook.kernels._forest_layout import lay_out
 from billhook.kernels._forest_walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
-from billhook.kernels._interop import average_upwards, rank_best_first
+from billhook.kernels._native import average_upwards, rank_best_first
 from billhook.kernels._pruning import (
     add_tree,
     best_addition,

@@ -1,0 +1,13 @@
+/* The functions of the extension, one list for each file of bindings. */
+
+#ifndef BILLHOOK_BINDINGS_H
+#define BILLHOOK_BINDINGS_H
+
+#include "arguments.h"
+
+/* An entry for the function py_NAME; what it does is said in `_native.pyi` and beside the kernel. */
+#define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
+
+extern PyMethodDef interop_methods[];
+
+#endif

@@ -1,0 +1,46 @@
+/* What the kernels share. They are plain loops on flat arrays: no Python, no allocation, no global state; scratch
+   comes from the caller. A two-dimensional array is its rows one after the other. */
+
+#ifndef BILLHOOK_KERNELS_H
+#define BILLHOOK_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define INLINE static __forceinline
+#define RESTRICT __restrict
+#else
+#define INLINE static inline __attribute__((always_inline))
+#define RESTRICT restrict
+#endif
+
+/* A hot function is compiled for several instruction sets, of which the processor's best is chosen when the extension
+   is loaded. Products are never fused with sums (-ffp-contract=off), so that all give the same bits. What it calls
+   must be INLINE to be compiled with it. */
+#ifdef BILLHOOK_CLONES
+#define HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define HOT
+#endif
+
+/* The losses, as `billhook.refinement` numbers them. */
+enum { SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE };
+
+/* Leaf ids of 16 bits, or of 32 where a tree has more than 65,536 nodes. A loop is compiled once for each:
+   `is_wide` is a constant where it calls `leaf_at`. */
+typedef struct {
+    const void *data;
+    int is_wide;
+} LeafIds;
+
+INLINE size_t leaf_at(const void *ids, const int is_wide, size_t i)
+{
+    return is_wide ? (size_t)((const uint32_t *)ids)[i] : (size_t)((const uint16_t *)ids)[i];
+}
+
+INLINE double larger(double a, double b) { return a > b ? a : b; }
+INLINE double smaller(double a, double b) { return a < b ? a : b; }
+INLINE double clamp(double x, double low, double high) { return smaller(larger(x, low), high); }
+
+#endif

@@ -1,0 +1,26 @@
+/* The extension `billhook.kernels._native`: one for all Pythons from 3.11 on. */
+
+#include "bindings.h"
+
+static int add_functions(PyObject *module)
+{
+    PyMethodDef *lists[] = {interop_methods};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (PyModule_AddFunctions(module, lists[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)add_functions},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_native",
+    .m_doc = "The kernels, compiled; import them from billhook.kernels.",
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }
