@@ -142,7 +142,7 @@ def _chosen(names: list[str], known: dict[str, Any], missing: str) -> tuple[Any,
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.backend == "dask" and arguments.scheduler is None:
         raise ValueError("--backend dask needs the address of a scheduler: --scheduler tcp://...")
-    if arguments.backend == "loky" and arguments.scheduler is not None:
+    if arguments.backend == "local" and arguments.scheduler is not None:
         raise ValueError("--scheduler is for --backend dask")
     if arguments.jobs == 0:
         raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")

@@ -60,7 +60,7 @@ def _add_run(actions: Any) -> None:
     parser.add_argument("--methods", nargs="+", metavar="LABEL", help="only these methods of the study")
     parser.add_argument("--folds", type=int, metavar="N", help="other than in the file")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)")
-    parser.add_argument("--backend", choices=("loky", "dask"), help="processes here (default), or a Dask cluster")
+    parser.add_argument("--backend", choices=("local", "dask"), help="processes here (default), or a Dask cluster")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://10.0.0.1:8786")
     parser.add_argument("--memory-limit", metavar="SIZE", help="for all processes together, as 8GB")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds that a single run may take")
