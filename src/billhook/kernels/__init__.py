@@ -1,22 +1,34 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
-from billhook.kernels._codebook import choose_entries, move_entries
-from billhook.kernels._coordinate_descent import descend_many, descend_one, step_tree, sweep_many, sweep_one
-from billhook.kernels._descent_setup import add_leaf_values, reached_leaves
+from billhook.kernels._coordinate_descent import (
+    descend_many,
+    descend_one,
+    step_tree,
+    sweep_many,
+    sweep_one,
+)
+from billhook.kernels._descent_setup import (
+    add_leaf_values,
+    reached_leaves,
+)
 from billhook.kernels._native import (
     Walker,
     add_tree,
     add_weighted_trees,
     average_upwards,
     best_addition,
+    choose_entries,
     choose_winners,
     count_votes,
+    find_nearest,
     find_votes,
     has_missing,
     improve_by_swaps,
+    k_means,
     largest_area,
     lay_out,
     leaf_ids_plainly,
+    move_entries,
     rank_best_first,
     residual_products,
     sgd_epoch,
@@ -43,9 +55,11 @@ __all__ = [
     "count_votes",
     "descend_many",
     "descend_one",
+    "find_nearest",
     "find_votes",
     "has_missing",
     "improve_by_swaps",
+    "k_means",
     "largest_area",
     "lay_out",
     "leaf_ids_plainly",

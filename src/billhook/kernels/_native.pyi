@@ -170,3 +170,41 @@ def add_weighted_trees(
 def slopes_of_trees(
     leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, slope: Floats, sums: Floats, /
 ) -> None: ...
+def choose_entries(
+    leaf: LeafIds,
+    first: UInt64s,
+    state: Floats,
+    label: UInt64s,
+    weight: Floats,
+    used: Bools,
+    anchor: Floats,
+    chosen: Int64s,
+    entries: Floats,
+    table: Floats,
+    loss: int,
+    l2: float,
+    largest: float,
+    n_tried: int,
+    /,
+) -> None: ...
+def move_entries(
+    leaf: LeafIds,
+    first: UInt64s,
+    state: Floats,
+    label: UInt64s,
+    weight: Floats,
+    used: Bools,
+    anchor: Floats,
+    chosen: Int64s,
+    entries: Floats,
+    grid: Floats,
+    loss: int,
+    l2: float,
+    largest: float,
+    n_passes: int,
+    /,
+) -> None: ...
+def k_means(
+    vector: Floats, weight: Floats, seed: int, most_passes: int, centre: Floats, nearest: Int64s, /
+) -> float: ...
+def find_nearest(vector: Floats, centre: Floats, nearest: Int64s, /) -> None: ...

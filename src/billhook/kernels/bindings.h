@@ -9,6 +9,7 @@
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
 extern PyMethodDef forest_methods[];
+extern PyMethodDef codebook_methods[];
 extern PyMethodDef interop_methods[];
 extern PyMethodDef pruning_methods[];
 extern PyMethodDef sgd_methods[];

@@ -1,7 +1,7 @@
 #include "softmax.h"
 
 /* So many rows stay in the first-level cache from step to step. */
-enum { AT_ONCE = 128 };
+enum { LANES = 128 };
 
 /* Take the largest score from all of a row: then no exponential is too large. */
 static void subtract_largest(double *score, size_t n)
@@ -30,8 +30,8 @@ HOT static void replace_by_exp(double *x, size_t n)
 
 void softmax(double *scores, size_t n_rows, size_t n_scores)
 {
-    for (size_t first = 0; first < n_rows; first += AT_ONCE) {
-        const size_t n = n_rows - first < AT_ONCE ? n_rows - first : AT_ONCE;
+    for (size_t first = 0; first < n_rows; first += LANES) {
+        const size_t n = n_rows - first < LANES ? n_rows - first : LANES;
         double *block = scores + first * n_scores;
         for (size_t row = 0; row < n; row++)
             subtract_largest(block + row * n_scores, n_scores);

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from billhook._types import Vector
 from billhook.kernels import add_weighted_trees, slopes_of_trees
@@ -91,6 +90,8 @@ def loss_slope(loss: str, score: Vector, target: Vector) -> Vector:
     if loss == "mse":
         return 2.0 * (score - target)
     if loss == "cross_entropy":
+        from scipy.special import softmax
+
         return np.asarray(softmax(score, axis=1) - target)
     sign = 2.0 * target - 1.0
     return -2.0 * sign * np.maximum(1.0 - sign * score, 0.0)
