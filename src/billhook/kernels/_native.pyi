@@ -1,20 +1,218 @@
 """The compiled kernels: positional arguments only, contiguous arrays of exactly these types; some are written to."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Float32s = NDArray[np.float32]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
-Ids = NDArray[np.uint16] | NDArray[np.uint32]
+UInt32s = NDArray[np.uint32]
+UInt64s = NDArray[np.uint64]
+LeafIds = NDArray[np.uint16] | NDArray[np.uint32]
+Rows = NDArray[np.float32] | NDArray[np.float64]
 
+class Walker:
+    """A forest laid out, ready to be walked; it keeps its arrays."""
+
+    def __init__(
+        self,
+        offset: Int64s,
+        column_feature: Int32s,
+        column_missing_right: Bools,
+        position_bits: int,
+        words: UInt64s,
+        node_at: Int32s,
+        crown_size: Int32s,
+        crown_column: Int32s,
+        crown_threshold: Int32s,
+        crown_keeps: UInt64s,
+        exits: Int32s,
+        goes_deeper: Bools,
+        value: Floats,
+        start: Floats,
+        divisor: float,
+        end: Floats,
+        tree_column: Int32s,
+        n_features: int,
+        rounds_down: bool,
+        is_logistic: bool,
+        last_wins: bool,
+        /,
+    ) -> None: ...
+    def write_scores(self, X: Rows, scores: Floats, /) -> None: ...
+    def write_winners(self, X: Rows, winners: Int64s, /) -> None: ...
+    def write_leaf_ids(self, X: Rows, leaf: LeafIds, first: int, /) -> None: ...
+
+def lay_out(
+    offset: Int64s,
+    left: Int32s,
+    right: Int32s,
+    column: Int32s,
+    threshold: Int32s,
+    visits: Int64s,
+    position_bits: int,
+    words: UInt64s,
+    node_at: Int32s,
+    crown_size: Int32s,
+    crown_column: Int32s,
+    crown_threshold: Int32s,
+    crown_keeps: UInt64s,
+    exits: Int32s,
+    goes_deeper: Bools,
+    /,
+) -> None: ...
+def sum_values_plainly(
+    X: NDArray[np.float32],
+    offset: Int64s,
+    feature: Int32s,
+    threshold: NDArray[np.float32],
+    left: Int32s,
+    right: Int32s,
+    missing_left: Bools,
+    value: Floats,
+    start: Floats,
+    divisor: float,
+    end: Floats,
+    tree_column: Int32s,
+    scores: Floats,
+    /,
+) -> None: ...
+def leaf_ids_plainly(
+    X: NDArray[np.float32],
+    offset: Int64s,
+    feature: Int32s,
+    threshold: NDArray[np.float32],
+    left: Int32s,
+    right: Int32s,
+    missing_left: Bools,
+    leaf: LeafIds,
+    first: int,
+    /,
+) -> None: ...
+def choose_winners(scores: Floats, is_logistic: bool, last_wins: bool, winners: Int64s, /) -> None: ...
+def softmax(scores: Floats, /) -> None: ...
+def has_missing(X: Rows, /) -> bool: ...
 def rank_best_first(left: Int32s, right: Int32s, gain: Floats, rank: Int32s, /) -> None: ...
 def average_upwards(left: Int32s, right: Int32s, weight: Floats, value: Floats, /) -> None: ...
 def columns_of_codes(codes: Codes, first: Int32s, columns: Codes, count: Int64s, /) -> None: ...
-def cells_of_codes(codes: Codes, first: Int32s, commonest: Int32s, row_start: Int64s, cells: Ids, /) -> None: ...
+def cells_of_codes(codes: Codes, first: Int32s, commonest: Int32s, row_start: Int64s, cells: LeafIds, /) -> None: ...
 def loss_gradients(
     loss: int, n_outputs: int, score: Float32s, target: Float32s, weight: Float32s, g: Float32s, h: Float32s, /
 ) -> None: ...
 def grow_tree(*arguments: object) -> int: ...
+def shuffle(order: UInt32s, seed: int, /) -> None: ...
+def sgd_epoch(
+    leaf: NDArray[Any],
+    first: UInt64s,
+    column: UInt64s,
+    base: Floats,
+    order: UInt32s,
+    target: Floats,
+    label: UInt64s,
+    weight: Floats,
+    tree_weight: Floats,
+    table: Floats,
+    moments: Floats,
+    step_of: Int64s,
+    n_classes: int,
+    loss: int,
+    width: float,
+    gain: float,
+    step_size: float,
+    batch_size: int,
+    takes_mean: bool,
+    weight_step: float,
+    weight_shrink: float,
+    n_steps: int,
+    /,
+) -> float: ...
+def add_tree(leaf: NDArray[Any], value: Floats, score: Floats, /) -> None: ...
+def best_addition(
+    score: Floats,
+    y: Int64s,
+    weight: Int64s,
+    swing: float,
+    candidates: Int64s,
+    leaf: NDArray[Any],
+    offset: Int64s,
+    value: Floats,
+    /,
+) -> int: ...
+def largest_area(
+    score: Floats,
+    y: Int64s,
+    weight: Int64s,
+    candidates: Int64s,
+    leaf: NDArray[Any],
+    offset: Int64s,
+    value: Floats,
+    /,
+) -> int: ...
+def improve_by_swaps(single: Floats, pair: Floats, chosen: NDArray[np.bool_], /) -> float: ...
+def find_votes(leaf: NDArray[Any], offset: Int64s, of_node: NDArray[Any], votes: NDArray[Any], /) -> None: ...
+def weigh_matches(
+    votes: NDArray[Any],
+    expected: NDArray[Any],
+    weight: Int64s,
+    is_unweighted: bool,
+    trees: Int64s,
+    matches: Int64s,
+    /,
+) -> None: ...
+def weigh_agreement(votes: NDArray[Any], weight: Int64s, is_unweighted: bool, agreement: Int64s, /) -> None: ...
+def count_votes(votes: NDArray[Any], counts: Int64s, /) -> None: ...
+def sum_by_vote(votes: NDArray[Any], worth: Floats, sums: Floats, /) -> None: ...
+def sum_by_leaf_and_class(leaf: NDArray[Any], y: Int64s, weight: Int64s, table: Floats, /) -> float: ...
+def sum_of_products(leaf: NDArray[Any], value: Floats, other: Floats, weight: Int64s, /) -> float: ...
+def residual_products(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, expected: Floats, weight: Int64s, products: Floats, /
+) -> None: ...
+def add_weighted_trees(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, tree_weight: Floats, score: Floats, /
+) -> None: ...
+def slopes_of_trees(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, slope: Floats, sums: Floats, /
+) -> None: ...
+def choose_entries(
+    leaf: LeafIds,
+    first: UInt64s,
+    state: Floats,
+    label: UInt64s,
+    weight: Floats,
+    used: Bools,
+    anchor: Floats,
+    chosen: Int64s,
+    entries: Floats,
+    table: Floats,
+    loss: int,
+    l2: float,
+    largest: float,
+    n_tried: int,
+    /,
+) -> None: ...
+def move_entries(
+    leaf: LeafIds,
+    first: UInt64s,
+    state: Floats,
+    label: UInt64s,
+    weight: Floats,
+    used: Bools,
+    anchor: Floats,
+    chosen: Int64s,
+    entries: Floats,
+    grid: Floats,
+    loss: int,
+    l2: float,
+    largest: float,
+    n_passes: int,
+    /,
+) -> None: ...
+def k_means(
+    vector: Floats, weight: Floats, seed: int, most_passes: int, centre: Floats, nearest: Int64s, /
+) -> float: ...
+def find_nearest(vector: Floats, centre: Floats, nearest: Int64s, /) -> None: ...

@@ -9,6 +9,13 @@
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
 extern PyMethodDef growing_methods[];
+extern PyMethodDef forest_methods[];
+extern PyMethodDef codebook_methods[];
 extern PyMethodDef interop_methods[];
+extern PyMethodDef pruning_methods[];
+extern PyMethodDef sgd_methods[];
+
+/* The types of the extension. */
+extern PyType_Spec walker_spec;
 
 #endif

@@ -201,10 +201,10 @@ INLINE void settle_many_as(const size_t n_lanes, const Growth *growth, const Ope
         for (size_t i = 0; i < n; i++) {
             const float *of_g = growth->gradients->g + of[i] * n_lanes + v;
             const float *of_h = growth->gradients->h + of[i] * n_lanes + v;
-            ROLLED
+            AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 g[k] += (double)of_g[k];
-            ROLLED
+            AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 h[k] += (double)of_h[k];
         }
@@ -216,7 +216,7 @@ INLINE void settle_many_as(const size_t n_lanes, const Growth *growth, const Ope
         }
         for (size_t i = 0; score != NULL && i < n; i++) {
             float *s = score + of[i] * n_lanes + v;
-            ROLLED
+            AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 s[k] += step[k];
         }

@@ -46,7 +46,7 @@ INLINE void softmax_gradients(size_t n_rows, size_t n_outputs, const size_t n_la
         for (size_t c = n_outputs; c < n_lanes; c++)
             of_g[c] = 0.0f;
         for (size_t v = 0; v < n_lanes; v += LANES)
-            ROLLED
+            AT_ONCE
             for (size_t i = 0; i < LANES; i++)
                 lanes[i] += of_g[v + i];
         const float share = 1.0f / sum_of_lanes(lanes), w = weight[n];
@@ -146,7 +146,7 @@ static HOT float largest_of(const float *x, size_t n)
     float lanes[LANES] = {0}, largest = 0.0f;
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        ROLLED
+        AT_ONCE
         for (size_t k = 0; k < LANES; k++) {
             const float a = fabsf(x[i + k]);
             lanes[k] = a > lanes[k] ? a : lanes[k];

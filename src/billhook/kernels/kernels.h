@@ -24,14 +24,12 @@
 #define HOT
 #endif
 
-/* Before a loop of few turns: it stays a loop, which compilers make vectors of, and is not written out number by
-   number. */
-#if defined(__clang__)
-#define ROLLED _Pragma("clang loop unroll(disable)")
-#elif defined(__GNUC__)
-#define ROLLED _Pragma("GCC unroll 1")
+/* Before a short loop of fixed length: it becomes one operation on a register, where GCC would otherwise unroll it
+   and make registers of several turns of the loop around it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AT_ONCE _Pragma("GCC unroll 1")
 #else
-#define ROLLED
+#define AT_ONCE
 #endif
 
 /* The losses, as `billhook.refinement` numbers them. */
