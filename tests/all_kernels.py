@@ -1,0 +1,103 @@
+"""A program that uses every kernel through the public functions, and prints a digest of each result.
+
+python tests/all_kernels.py [EXTENSION]     with the extension that is installed, or one compiled in another way
+"""
+
+import hashlib
+import json
+import sys
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+
+NAME = "billhook.kernels._native"
+
+
+def use(path):
+    """Have `import billhook` find this extension in the place of its own."""
+    loader = ExtensionFileLoader(NAME, path)
+    module = module_from_spec(spec_from_file_location(NAME, path, loader=loader))
+    loader.exec_module(module)
+    sys.modules[NAME] = module
+
+
+def digest(*arrays):
+    """Return a few letters that differ if a bit does."""
+    import numpy as np
+
+    whole = hashlib.sha256()
+    for array in arrays:
+        array = np.ascontiguousarray(array)
+        whole.update(f"{array.dtype} {array.shape}".encode())
+        whole.update(array.tobytes())
+    return whole.hexdigest()[:16]
+
+
+def results():
+    """Yield names and digests."""
+    import numpy as np
+    from sklearn.datasets import make_classification, make_regression
+    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+
+    import billhook as bh
+    from made_up import random_forest, tricky_rows
+
+    made_up = random_forest(np.random.default_rng(0), sizes=(1, 5, 40, 63, 200))
+    for n_rows in (1, 9, 700):
+        rows = tricky_rows(np.random.default_rng(1), n_rows, 3)
+        yield f"walk {n_rows}", digest(made_up.apply(rows), made_up.decision_function(rows), made_up.predict(rows))
+
+    X, y = make_regression(500, 6, noise=5.0, random_state=0)
+    counts = HistGradientBoostingRegressor(loss="poisson", max_iter=12, random_state=0).fit(X, np.abs(y).round())
+    refined = bh.refine(bh.as_forest(counts), X, np.abs(y).round(), epochs=3, validation_fraction=None)
+    yield "refine, poisson", digest(refined.value)
+
+    for n_classes in (1, 2, 3, 18):
+        if n_classes == 1:
+            X, y = make_regression(500, 6, noise=5.0, random_state=0)
+            y = np.abs(y / 50.0)
+            model = RandomForestRegressor(12, max_leaf_nodes=24, random_state=0).fit(X, y)
+            losses = ["mse", "absolute", "huber"]
+        else:
+            X, y = make_classification(500, 9, n_informative=6, n_classes=n_classes, flip_y=0.1, random_state=0)
+            model = RandomForestClassifier(12, max_leaf_nodes=24, random_state=0).fit(X, y)
+            losses = ["cross_entropy", "mse", "squared_hinge"]
+        forest = bh.as_forest(model)
+        yield f"predict, {n_classes}", digest(forest.predict(X), forest.predict(X[:1]), forest.decision_function(X))
+        for loss in losses:
+            for solver, more in [
+                ("bcd", {}),
+                ("bcd", {"penalty": "group_l1", "strength": 2.0}),
+                ("sgd", {"step_size": 0.01}),
+                ("sgd", {"step_size": 0.01, "optimizer": "adam"}),
+                ("sgd", {"step_size": 0.01, "batch_gradient": "last"}),
+                ("sgd", {"step_size": 0.01, "batch_gradient": "mean", "refine_weights": True}),
+            ]:
+                if "penalty" in more and n_classes == 1:
+                    continue
+                refined = bh.refine(
+                    forest, X, y, loss=loss, solver=solver, epochs=3, validation_fraction=None, random_state=0, **more
+                )
+                yield f"refine {solver} {more}, {loss}, {n_classes}", digest(refined.value, refined.tree_weight)
+            merged = bh.merge(forest, X, y, max_leaves=100, loss=loss)
+            yield f"merge, {loss}, {n_classes}", digest(merged.value, merged.threshold)
+            if loss in ("cross_entropy", "mse"):
+                for options in [{}, {"codebook": 16}, {"codebook": 16, "scales": "class"}]:
+                    if n_classes <= 2 and options:
+                        continue
+                    packed = bh.pack(merged, X=X, y=y, loss=loss, leaf_bits=5, **options)
+                    scores = packed.decision_function(X)
+                    yield f"pack {options}, {loss}, {n_classes}", digest(scores, packed.predict(X))
+        if n_classes > 2:
+            packed = bh.pack(forest, codebook=8)
+            yield f"pack without rows, {n_classes}", digest(packed.predict(X))
+        for method in bh.pruning_methods():
+            if method.reference.startswith("your own") or (n_classes == 1 and not method.regression):
+                continue
+            chosen = bh.prune(forest, X, y, method=method.name, n_trees=4, random_state=0)
+            yield f"prune {method.name}, {n_classes}", digest(chosen.offset, chosen.threshold, chosen.tree_weight)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        use(sys.argv[1])
+    print(json.dumps(dict(results()), indent=1))
