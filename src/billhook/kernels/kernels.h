@@ -19,7 +19,7 @@
    is loaded. Products are never fused with sums (-ffp-contract=off), so that all give the same bits. What it calls
    must be INLINE to be compiled with it. */
 #ifdef BILLHOOK_CLONES
-#define HOT __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define HOT
 #endif
