@@ -77,12 +77,20 @@ static const char *wrong_with_state(const RowArrays *rows, const Array *column, 
     return NULL;
 }
 
+/* Return memory for so many numbers that begins where a line of the cache does. */
+static double *numbers_for(Call *call, size_t n)
+{
+    const uintptr_t line = 64;
+    char *memory = scratch_for(call, n * sizeof(double) + line);
+    return memory == NULL ? NULL : (double *)(memory + (line - (uintptr_t)memory % line) % line);
+}
+
 /* Give a step its memory; return 0, with an error set, if there is none. */
 static int make_step(Call *call, size_t most, size_t n_values, size_t n_columns, TreeStep *step)
 {
     step->width = n_values > 1 && n_values == n_columns ? padded(n_columns) : n_values;
-    step->move = scratch_for(call, (most + 1) * step->width * sizeof *step->move);
-    step->sums = step->move == NULL ? NULL : scratch_for(call, 2 * most * step->width * sizeof *step->sums);
+    step->move = numbers_for(call, (most + 1) * step->width);
+    step->sums = step->move == NULL ? NULL : numbers_for(call, 2 * most * step->width);
     return step->sums != NULL;
 }
 
@@ -115,11 +123,9 @@ static PyObject *descend(const char *function, const int is_many, PyObject *cons
     TreeStep step;
     if (!make_step(&call, most, leaves.n_values, n_columns, &step))
         return failed(&call);
-    double *wide_state = state.f64;
-    if (is_many && padded(n_columns) != n_columns)
-        wide_state = scratch_for(&call, rows.n_rows * padded(n_columns) * sizeof *wide_state);
+    double *wide_state = numbers_for(&call, is_many ? rows.n_rows * padded(n_columns) : 0);
     const size_t n_scratch = is_many ? 2 * most * padded(n_columns) : 8 * most;
-    double *scratch = wide_state == NULL ? NULL : scratch_for(&call, n_scratch * sizeof *scratch);
+    double *scratch = wide_state == NULL ? NULL : numbers_for(&call, n_scratch);
     if (scratch == NULL)
         return failed(&call);
     Py_BEGIN_ALLOW_THREADS
@@ -160,7 +166,7 @@ static PyObject *sweep(const char *function, const int is_many, PyObject *const 
     const DescentRows rows = as_rows(&of_rows);
     const size_t n_leaves = (size_t)sums.length[0];
     if (!is_many) {
-        double *scratch = scratch_for(&call, n_leaves * 8 * sizeof *scratch);
+        double *scratch = numbers_for(&call, n_leaves * 8);
         if (scratch == NULL)
             return failed(&call);
         Py_BEGIN_ALLOW_THREADS
@@ -171,17 +177,16 @@ static PyObject *sweep(const char *function, const int is_many, PyObject *const 
     }
     const size_t n = padded((size_t)n_columns), n_wide = n_values == n_columns ? n : (size_t)n_values;
     const size_t n_moved = (size_t)move.length[0];
-    double *wide_state = scratch_for(&call, rows.n_rows * n * sizeof *wide_state);
-    double *wide_move = wide_state == NULL ? NULL : scratch_for(&call, n_moved * n_wide * sizeof *wide_move);
-    double *wide_sums = wide_move == NULL ? NULL : scratch_for(&call, n_leaves * 2 * n_wide * sizeof *wide_sums);
-    double *scratch = wide_sums == NULL ? NULL : scratch_for(&call, n_leaves * n * sizeof *scratch);
-    if (scratch == NULL)
+    double *wide_state = numbers_for(&call, rows.n_rows * n);
+    double *wide_move = wide_state == NULL ? NULL : numbers_for(&call, n_moved * n_wide);
+    double *wide_sums = wide_move == NULL ? NULL : numbers_for(&call, n_leaves * 2 * n_wide);
+    if (wide_sums == NULL)
         return failed(&call);
     Py_BEGIN_ALLOW_THREADS
     resize_rows(rows.n_rows, (size_t)n_columns, state.f64, n, wide_state);
     resize_rows(n_moved, (size_t)n_values, move.f64, n_wide, wide_move);
     sweep_many(&rows, (size_t)before, (size_t)now, n_leaves, (size_t)column.u64[before], (size_t)column.u64[now],
-               (size_t)n_values, (size_t)n_columns, wide_state, target.u64, (int)loss, wide_move, 0, wide_sums, scratch);
+               (size_t)n_values, (size_t)n_columns, wide_state, target.u64, (int)loss, wide_move, 0, wide_sums);
     resize_rows(rows.n_rows, n, wide_state, (size_t)n_columns, state.f64);
     resize_rows(2 * n_leaves, n_wide, wide_sums, (size_t)n_values, sums.f64);
     Py_END_ALLOW_THREADS
@@ -242,7 +247,7 @@ static PyObject *py_step_tree(PyObject *module, PyObject *const *args, Py_ssize_
     rules.loss = (int)loss;
     rules.grid = of_leaves.grid.size > 0 ? of_leaves.grid.f64 : NULL;
     const TreeStep step = {.width = (size_t)n_values, .move = move.f64, .sums = sums.f64};
-    double *scratch = scratch_for(&call, 2 * (size_t)move.size * sizeof *scratch);
+    double *scratch = numbers_for(&call, 2 * (size_t)move.size);
     if (scratch == NULL)
         return failed(&call);
     Py_BEGIN_ALLOW_THREADS

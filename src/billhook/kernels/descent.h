@@ -121,10 +121,10 @@ void sweep_one(const DescentRows *rows, size_t before, size_t now, size_t n_leav
 
 /* Do the same where rows have a number for each class; `moved` and `here` are the first columns of both trees. A leaf
    has `n_values`, for all classes or for some. Rows of `state` and, if leaves have all classes, of `move` and `sums`
-   are `padded`; the numbers in excess are 0 in `state` and `move`. `scratch` is (leaves, padded classes). */
+   are `padded`; the numbers in excess are 0 in `state` and `move`. */
 void sweep_many(const DescentRows *rows, size_t before, size_t now, size_t n_leaves, size_t moved, size_t here,
                 size_t n_values, size_t n_classes, double *state, const uint64_t *target, int loss,
-                const double *move, uint32_t still, double *sums, double *scratch);
+                const double *move, uint32_t still, double *sums);
 
 /* Copy rows into wider or narrower ones; numbers that there were none for are 0. */
 void resize_rows(size_t n_rows, size_t n_from, const double *from, size_t n_to, double *to);
@@ -134,8 +134,8 @@ void resize_rows(size_t n_rows, size_t n_from, const double *from, size_t n_to, 
 void descend_one(const DescentRows *rows, const DescentLeaves *leaves, const DescentRules *rules, double *state,
                  const double *target, const TreeStep *step, double *scratch);
 
-/* Do the same where rows have a number for each class. `wide_state` is scratch for the state with padded rows,
-   or the state itself where these are no wider; `scratch` has two numbers for each class, padded, of the leaves of the largest
+/* Do the same where rows have a number for each class. `wide_state` is scratch for the state with padded rows;
+   `scratch` has two numbers for each class, padded, of the leaves of the largest
    tree. */
 void descend_many(const DescentRows *rows, const DescentLeaves *leaves, const DescentRules *rules, size_t n_classes,
                   double *state, const uint64_t *target, const TreeStep *step, double *wide_state, double *scratch);

@@ -1,4 +1,5 @@
 #include "descent.h"
+#include "four.h"
 
 #include <string.h>
 
@@ -15,99 +16,166 @@ typedef struct {
     uint32_t last[DESCENT_BLOCK], next[DESCENT_BLOCK];
 } Block;
 
+/* So many numbers of a row are kept in registers between two loops. */
+enum { MOST_KEPT = 32, FEW = 32 };
+
 /* Return the sum of n numbers, n a multiple of 4: every fourth on its own, then those four. */
 INLINE double sum_of(const size_t n, const double *x)
 {
-    double lane[4] = {0.0, 0.0, 0.0, 0.0};
-    for (size_t c = 0; c < n; c += 4)
-        for (size_t j = 0; j < 4; j++)
-            lane[j] += x[c + j];
-    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+    Four total = EACH(0.0), some;
+    for (size_t c = 0; c < n; c += 4) {
+        LOAD(some, x + c);
+        total = PLUS(total, some);
+    }
+    return TOTAL(total);
 }
 
-/* Leaves with a value for each class; n is their number, padded. The labels are added up apart, in `hits`: a single
-   number that is written to a row of sums would be waited for when the row is read as a whole. */
-INLINE void sum_probabilities(const size_t n, const Block *block, const double *RESTRICT move, double *RESTRICT sums,
-                              double *RESTRICT hits)
+/* Multiply the numbers of a row, and divide by their sum. TINY is added to a probability, not its lower limit: that is
+   the same but for probabilities next to it. */
+INLINE void move_probabilities(const size_t n, const double *RESTRICT by, double *RESTRICT state)
 {
-    for (size_t i = 0; i < block->n_rows; i++) {
-        const double *RESTRICT by = move + block->last[i] * n;
-        double *RESTRICT state = block->state + i * n;
-        double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n;
-        double *RESTRICT bend = slope + n;
-        const double w = block->weight[i];
-        for (size_t c = 0; c < n; c++)
-            state[c] *= by[c];
-        const double share = 1.0 / sum_of(n, state);
-        for (size_t c = 0; c < n; c++) {
-            const double p = larger(state[c] * share, TINY), wp = w * p;
-            state[c] = p;
-            slope[c] -= wp;
-            bend[c] += wp * (1.0 - p);
-        }
-        hits[block->next[i] * n + block->label[i]] += w;
+    Four kept[MOST_KEPT / 4], total = EACH(0.0), p, factor;
+    for (size_t c = 0; c < n; c += 4) {
+        LOAD(p, state + c);
+        LOAD(factor, by + c);
+        p = TIMES(p, factor);
+        if (n <= MOST_KEPT)
+            kept[c / 4] = p;
+        else
+            STORE(p, state + c);
+        total = PLUS(total, p);
+    }
+    const double all = TOTAL(total), share = 1.0 / all;
+    const Four shares = EACH(share), tiny = EACH(TINY);
+    for (size_t c = 0; c < n; c += 4) {
+        if (n <= MOST_KEPT)
+            p = kept[c / 4];
+        else
+            LOAD(p, state + c);
+        p = PLUS(TIMES(p, shares), tiny);
+        STORE(p, state + c);
     }
 }
 
-INLINE void sum_squares(const size_t n, const Block *block, const double *RESTRICT move, double *RESTRICT sums,
-                        double *RESTRICT hits)
+/* Add a row's probabilities to the sums of its leaf. */
+INLINE void add_probabilities(const size_t n, const double *RESTRICT state, double weight, double *RESTRICT slope)
 {
-    for (size_t i = 0; i < block->n_rows; i++) {
-        const double *RESTRICT by = move + block->last[i] * n;
-        double *RESTRICT state = block->state + i * n;
-        double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n;
-        const double w = block->weight[i];
-        for (size_t c = 0; c < n; c++) {
-            const double score = state[c] + by[c];
-            state[c] = score;
-            slope[c] -= w * score;
-        }
-        slope[n] += w;
-        hits[block->next[i] * n + block->label[i]] += w;
+    const Four one = EACH(1.0), w = EACH(weight);
+    Four p, sum;
+    for (size_t c = 0; c < n; c += 4) {
+        LOAD(p, state + c);
+        const Four wp = TIMES(w, p);
+        LOAD(sum, slope + c);
+        sum = MINUS(sum, wp);
+        STORE(sum, slope + c);
+        LOAD(sum, slope + n + c);
+        sum = PLUS(sum, TIMES(wp, MINUS(one, p)));
+        STORE(sum, slope + n + c);
     }
 }
 
-/* For the hinges. `hits` is what the true class, here taken for one of the others, adds to the slope. */
-INLINE void sum_hinges(const size_t n, const Block *block, const int is_bounded, const double *RESTRICT move,
-                       double *RESTRICT sums, double *RESTRICT hits)
+/* Move a row's scores, and add them to the sums of its leaf; for squares, the first curvature is that of all. */
+INLINE void add_squares(const size_t n, const double *RESTRICT by, double *RESTRICT state, double weight,
+                        double *RESTRICT slope)
+{
+    const Four w = EACH(weight);
+    Four score, step, sum;
+    for (size_t c = 0; c < n; c += 4) {
+        LOAD(score, state + c);
+        LOAD(step, by + c);
+        score = PLUS(score, step);
+        STORE(score, state + c);
+        LOAD(sum, slope + c);
+        sum = MINUS(sum, TIMES(w, score));
+        STORE(sum, slope + c);
+    }
+    slope[n] += weight;
+}
+
+/* Do the same for the hinges, as if the row were of none of the classes. */
+INLINE void add_hinges(const size_t n, const int is_bounded, const double *RESTRICT by, double *RESTRICT state,
+                       double weight, double *RESTRICT slope, double *RESTRICT bend)
+{
+    for (size_t c = 0; c < n; c++) {
+        const double score = state[c] + by[c];
+        state[c] = score;
+        slope[c] -= weight * larger(1.0 + score, 0.0);
+        bend[c] += is_bounded || score > -1.0 ? weight : 0.0;
+    }
+}
+
+/* Add what a row's own class makes different. */
+INLINE void add_label(const int loss, const size_t n, double score, double weight, double *slope)
+{
+    if (loss == LOGISTIC || loss == SQUARED) {
+        slope[0] += weight;
+        return;
+    }
+    slope[0] += weight * (larger(1.0 + score, 0.0) + larger(1.0 - score, 0.0));
+    if (loss == SQUARED_HINGE)
+        slope[n] += weight * ((score < 1.0 ? 1.0 : 0.0) - (score > -1.0 ? 1.0 : 0.0));
+}
+
+/* Leaves with a value for each class; n is their number, padded. There is a loop for each step: the rows' divisions
+   then do not wait for sums, nor the sums, read as a whole, for a single number that was just written there. */
+INLINE void sum_all(const size_t n, const int loss, const Block *block, const double *RESTRICT move,
+                    double *RESTRICT sums)
+{
+    for (size_t begin = 0; begin < block->n_rows; begin += FEW) {
+        const size_t end = begin + FEW < block->n_rows ? begin + FEW : block->n_rows;
+        for (size_t i = begin; loss == LOGISTIC && i < end; i++)
+            move_probabilities(n, move + block->last[i] * n, block->state + i * n);
+        for (size_t i = begin; i < end; i++) {
+            const double *by = move + block->last[i] * n;
+            double *state = block->state + i * n, *slope = sums + (size_t)block->next[i] * 2 * n;
+            if (loss == LOGISTIC)
+                add_probabilities(n, state, block->weight[i], slope);
+            else if (loss == SQUARED)
+                add_squares(n, by, state, block->weight[i], slope);
+            else
+                add_hinges(n, loss == BOUNDED_HINGE, by, state, block->weight[i], slope, slope + n);
+        }
+        for (size_t i = begin; i < end; i++) {
+            const size_t label = (size_t)block->label[i];
+            add_label(loss, n, block->state[i * n + label], block->weight[i],
+                      sums + (size_t)block->next[i] * 2 * n + label);
+        }
+    }
+}
+
+/* Move the columns of the last tree, where leaves have values for some classes only. A loop of its own: numbers that
+   are written one by one would be waited for when the row is read as a whole. */
+INLINE void move_some(const size_t n, const Block *block, const int is_log, size_t moved, const size_t n_values,
+                      const double *RESTRICT move)
 {
     for (size_t i = 0; i < block->n_rows; i++) {
-        const double *RESTRICT by = move + block->last[i] * n;
-        double *RESTRICT state = block->state + i * n;
-        double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n;
-        double *RESTRICT bend = slope + n;
-        const double w = block->weight[i];
-        for (size_t c = 0; c < n; c++) {
-            const double score = state[c] + by[c], gap = larger(1.0 + score, 0.0);
-            state[c] = score;
-            slope[c] -= w * gap;
-            bend[c] += gap > 0.0 || is_bounded ? w : 0.0;
-        }
-        const size_t label = (size_t)block->label[i];
-        const double score = state[label];
-        hits[block->next[i] * n + label] += w * (larger(1.0 + score, 0.0) + larger(1.0 - score, 0.0));
-        if (!is_bounded)
-            bend[label] += w * ((score < 1.0 ? 1.0 : 0.0) - (score > -1.0 ? 1.0 : 0.0));
+        const double *RESTRICT by = move + block->last[i] * n_values;
+        double *RESTRICT state = block->state + i * n + moved;
+        for (size_t c = 0; c < n_values; c++)
+            state[c] = is_log ? larger(state[c] * by[c], TINY) : state[c] + by[c];
     }
+}
+
+/* Divide the numbers of a row by their sum, and return what it was. */
+INLINE void divide_row(size_t n, double *state, double total)
+{
+    for (size_t c = 0; c < n; c++)
+        state[c] = state[c] == 0.0 ? 0.0 : larger(state[c] / total, TINY);
 }
 
 /* Leaves with values for some classes; n is the number of all, padded. The state keeps the proportions of the
    probabilities only, which the other classes then need not be written for. */
-INLINE void sum_some_probabilities(const size_t n, const Block *block, size_t moved, size_t here,
-                                   const size_t n_values, const double *RESTRICT move, double *RESTRICT sums)
+INLINE void sum_some_probabilities(const size_t n, const Block *block, size_t here, const size_t n_values,
+                                   double *RESTRICT sums)
 {
     for (size_t i = 0; i < block->n_rows; i++) {
-        const double *RESTRICT by = move + block->last[i] * n_values;
         double *RESTRICT state = block->state + i * n;
         double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n_values;
         const double w = block->weight[i];
-        for (size_t c = 0; c < n_values; c++)
-            state[moved + c] = larger(state[moved + c] * by[c], TINY);
         const double total = sum_of(n, state);
         double share = 1.0 / total;
         if (total < SMALL_TOTAL || total > LARGE_TOTAL) {
-            for (size_t c = 0; c < n; c++)
-                state[c] = state[c] == 0.0 ? 0.0 : larger(state[c] * share, TINY);
+            divide_row(n, state, total);
             share = 1.0;
         }
         for (size_t c = 0; c < n_values; c++) {
@@ -118,25 +186,21 @@ INLINE void sum_some_probabilities(const size_t n, const Block *block, size_t mo
     }
 }
 
-/* The same for squares and hinges: what they need of a row is in the columns of the trees alone. */
-INLINE void sum_some(const int loss, const size_t n, const Block *block, size_t moved, size_t here,
-                     const size_t n_values, const double *RESTRICT move, double *RESTRICT sums)
+/* The same for squares and hinges: what they need of a row is in the tree's columns alone. */
+INLINE void sum_some(const int loss, const size_t n, const Block *block, size_t here, const size_t n_values,
+                     double *RESTRICT sums)
 {
     for (size_t i = 0; i < block->n_rows; i++) {
-        const double *RESTRICT by = move + block->last[i] * n_values;
-        double *RESTRICT state = block->state + i * n;
+        const double *RESTRICT state = block->state + i * n + here;
         double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n_values;
         const double w = block->weight[i];
-        for (size_t c = 0; c < n_values; c++)
-            state[moved + c] += by[c];
         for (size_t c = 0; c < n_values; c++) {
-            const double score = state[here + c];
             const int is_true = block->label[i] == here + c;
             if (loss == SQUARED) {
-                slope[c] += w * ((is_true ? 1.0 : 0.0) - score);
+                slope[c] += w * ((is_true ? 1.0 : 0.0) - state[c]);
                 slope[n_values + c] += w;
             } else {
-                const double sign = is_true ? 1.0 : -1.0, gap = larger(1.0 - sign * score, 0.0);
+                const double sign = is_true ? 1.0 : -1.0, gap = larger(1.0 - sign * state[c], 0.0);
                 slope[c] += w * sign * gap;
                 slope[n_values + c] += gap > 0.0 || loss == BOUNDED_HINGE ? w : 0.0;
             }
@@ -158,47 +222,47 @@ INLINE void sum_some(const int loss, const size_t n, const Block *block, size_t 
     default: loop(n, __VA_ARGS__); \
     }
 
-HOT static void sum_all_classes(size_t n, const Block *block, int loss, const double *move, double *sums, double *hits)
+HOT static void sum_all_classes(size_t n, const Block *block, int loss, const double *move, double *sums)
 {
     if (loss == LOGISTIC) {
-        WITH_CONSTANT(n, sum_probabilities, block, move, sums, hits)
+        WITH_CONSTANT(n, sum_all, LOGISTIC, block, move, sums)
     } else if (loss == SQUARED) {
-        WITH_CONSTANT(n, sum_squares, block, move, sums, hits)
-    } else if (loss == BOUNDED_HINGE) {
-        sum_hinges(n, block, 1, move, sums, hits);
+        WITH_CONSTANT(n, sum_all, SQUARED, block, move, sums)
+    } else if (loss == SQUARED_HINGE) {
+        sum_all(n, SQUARED_HINGE, block, move, sums);
     } else {
-        sum_hinges(n, block, 0, move, sums, hits);
+        sum_all(n, BOUNDED_HINGE, block, move, sums);
     }
 }
 
 HOT static void sum_some_classes(size_t n, const Block *block, int loss, size_t moved, size_t here, size_t n_values,
                                  const double *move, double *sums)
 {
+    if (n_values == 1)
+        move_some(n, block, loss == LOGISTIC, moved, 1, move);
+    else
+        move_some(n, block, loss == LOGISTIC, moved, n_values, move);
     if (loss == LOGISTIC && n_values == 1) {
-        WITH_CONSTANT(n, sum_some_probabilities, block, moved, here, 1, move, sums)
+        WITH_CONSTANT(n, sum_some_probabilities, block, here, 1, sums)
     } else if (loss == LOGISTIC) {
-        sum_some_probabilities(n, block, moved, here, n_values, move, sums);
+        sum_some_probabilities(n, block, here, n_values, sums);
     } else if (loss == SQUARED && n_values == 1) {
-        sum_some(SQUARED, n, block, moved, here, 1, move, sums);
-    } else if (loss == SQUARED) {
-        sum_some(SQUARED, n, block, moved, here, n_values, move, sums);
-    } else if (n_values == 1) {
-        sum_some(loss, n, block, moved, here, 1, move, sums);
+        sum_some(SQUARED, n, block, here, 1, sums);
+    } else if (loss == SQUARED_HINGE && n_values == 1) {
+        sum_some(SQUARED_HINGE, n, block, here, 1, sums);
     } else {
-        sum_some(loss, n, block, moved, here, n_values, move, sums);
+        sum_some(loss, n, block, here, n_values, sums);
     }
 }
 
 void sweep_many(const DescentRows *rows, size_t before, size_t now, size_t n_leaves, size_t moved, size_t here,
                 size_t n_values, size_t n_classes, double *state, const uint64_t *target, int loss,
-                const double *move, uint32_t still, double *sums, double *scratch)
+                const double *move, uint32_t still, double *sums)
 {
     const size_t n = padded(n_classes), width = n_values == n_classes ? n : n_values;
     double weights[DESCENT_BLOCK];
     Block block;
     memset(sums, 0, n_leaves * 2 * width * sizeof *sums);
-    if (n_values == n_classes)
-        memset(scratch, 0, n_leaves * n * sizeof *scratch);
     for (size_t begin = 0; begin < rows->n_rows; begin += DESCENT_BLOCK) {
         block.n_rows = rows->n_rows - begin < DESCENT_BLOCK ? rows->n_rows - begin : DESCENT_BLOCK;
         block.state = state + begin * n;
@@ -207,17 +271,13 @@ void sweep_many(const DescentRows *rows, size_t before, size_t now, size_t n_lea
         leaves_of_block(rows, now, begin, block.n_rows, 0, block.next);
         block.weight = weights_of_block(rows, now, begin, block.n_rows, weights);
         if (n_values == n_classes)
-            sum_all_classes(n, &block, loss, move, sums, scratch);
+            sum_all_classes(n, &block, loss, move, sums);
         else
             sum_some_classes(n, &block, loss, moved, here, n_values, move, sums);
     }
-    if (n_values == n_classes)
-        for (size_t i = 0; i < n_leaves; i++)
-            for (size_t c = 0; c < n_classes; c++)
-                sums[2 * i * n + c] += scratch[i * n + c];
 }
 
-/* Move the rows by the step of the last tree, and write them without padding; `to` may be `from`. */
+/* Move the rows by the step of the last tree, and write them without padding. */
 HOT static void move_many(const DescentRows *rows, size_t tree, size_t moved, size_t n_values, size_t n_classes,
                           const double *from, int loss, const TreeStep *step, uint32_t still, double *to)
 {
@@ -226,9 +286,9 @@ HOT static void move_many(const DescentRows *rows, size_t tree, size_t moved, si
         const size_t n = rows->n_rows - begin < DESCENT_BLOCK ? rows->n_rows - begin : DESCENT_BLOCK;
         leaves_of_block(rows, tree, begin, n, still, ids);
         for (size_t i = 0; i < n; i++) {
-            const double *by = step->move + ids[i] * step->width;
-            const double *row = from + (begin + i) * padded(n_classes);
-            double *state = to + (begin + i) * n_classes;
+            const double *RESTRICT by = step->move + ids[i] * step->width;
+            const double *RESTRICT row = from + (begin + i) * padded(n_classes);
+            double *RESTRICT state = to + (begin + i) * n_classes;
             for (size_t c = 0; c < n_classes; c++)
                 state[c] = row[c];
             for (size_t c = 0; c < n_values; c++)
@@ -252,15 +312,14 @@ void descend_many(const DescentRows *rows, const DescentLeaves *leaves, const De
     size_t before = 0, moved = 0;
     if (rows->n_trees == 0)
         return;
-    if (wide_state != state)
-        resize_rows(rows->n_rows, n_classes, state, padded(n_classes), wide_state);
+    resize_rows(rows->n_rows, n_classes, state, padded(n_classes), wide_state);
     for (size_t i = 0; i <= still; i++)
         for (size_t c = 0; c < step->width; c++)
             step->move[i * step->width + c] = rules->loss == LOGISTIC && c < n_values ? 1.0 : 0.0;
     for (size_t k = 0; k < rows->n_trees; k++) {
         const size_t here = (size_t)leaves->column[k], n_leaves = (size_t)(leaves->first[k + 1] - leaves->first[k]);
         sweep_many(rows, before, k, n_leaves, moved, here, n_values, n_classes, wide_state, target, rules->loss,
-                   step->move, still, step->sums, scratch);
+                   step->move, still, step->sums);
         step_tree(leaves, k, rules, n_classes, step, scratch);
         before = k;
         moved = here;

@@ -1,0 +1,34 @@
+/* Four numbers at once: rows of numbers for each class are read, changed and written by these, in registers of
+   whatever width there is. */
+
+#ifndef BILLHOOK_FOUR_H
+#define BILLHOOK_FOUR_H
+
+#include "kernels.h"
+
+#include <string.h>
+
+#if defined(__GNUC__)
+typedef double Four __attribute__((vector_size(32)));
+#define PLUS(a, b) ((a) + (b))
+#define MINUS(a, b) ((a) - (b))
+#define TIMES(a, b) ((a) * (b))
+#define EACH(x) ((Four){(x), (x), (x), (x)})
+#define TOTAL(a) (((a)[0] + (a)[1]) + ((a)[2] + (a)[3]))
+#else
+typedef struct {
+    double x[4];
+} Four;
+#define OF_EACH(a, sign, b) \
+    ((Four){{(a).x[0] sign (b).x[0], (a).x[1] sign (b).x[1], (a).x[2] sign (b).x[2], (a).x[3] sign (b).x[3]}})
+#define PLUS(a, b) OF_EACH(a, +, b)
+#define MINUS(a, b) OF_EACH(a, -, b)
+#define TIMES(a, b) OF_EACH(a, *, b)
+#define EACH(y) ((Four){{(y), (y), (y), (y)}})
+#define TOTAL(a) (((a).x[0] + (a).x[1]) + ((a).x[2] + (a).x[3]))
+#endif
+
+#define LOAD(four, from) memcpy(&(four), (from), sizeof(Four))
+#define STORE(four, to) memcpy((to), &(four), sizeof(Four))
+
+#endif
