@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from billhook._types import Vector
 from billhook.forest import Forest, as_targets, as_weights
 from billhook.interop import in_bag_mask
-from billhook.refinement._coordinate_descent import SKIP_NONE
-from billhook.refinement._problem import Problem
+from billhook.refinement._problem import SKIP_NONE, Problem
 from billhook.refinement._validation import were_trained_on
 
 # Rows of an array that are looked up at once: an array on disk, or of another type, is never whole in memory.

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from billhook._types import Vector
 from billhook.forest import Forest, drop
-from billhook.refinement._coordinate_descent import SKIP_NONE, Descent, Pass
+from billhook.refinement._coordinate_descent import Descent, Pass
 from billhook.refinement._data import RefinementData
 from billhook.refinement._losses import Loss, as_state, row_losses, width_of
 from billhook.refinement._options import RefinementOptions
-from billhook.refinement._problem import Problem
+from billhook.refinement._problem import SKIP_NONE, Problem
 from billhook.refinement._sgd import GradientDescent
 from billhook.refinement._validation import HeldOutRows, ValidationScore, values_without_holdout
 
