@@ -257,6 +257,10 @@ static PyObject *py_step_tree(PyObject *module, PyObject *const *args, Py_ssize_
 }
 
 PyMethodDef descent_methods[] = {
-    METHOD(descend_one), METHOD(descend_many), METHOD(sweep_one), METHOD(sweep_many), METHOD(step_tree),
+    METHOD(descend_one),
+    METHOD(descend_many),
+    METHOD(sweep_one),
+    METHOD(sweep_many),
+    METHOD(step_tree),
     {NULL, NULL, 0, NULL},
 };

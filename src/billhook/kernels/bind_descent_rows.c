@@ -47,6 +47,24 @@ static PyObject *py_find_reached(PyObject *module, PyObject *const *args, Py_ssi
     return done(&call);
 }
 
+static PyObject *py_renumber_leaves(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "renumber_leaves"};
+    Array leaf, first, number;
+    if (!take(&call, args, n_args, "L2* Q1 L1", &leaf, &first, &number))
+        return NULL;
+    const Py_ssize_t n_trees = leaf.length[0];
+    if (first.size != n_trees + 1 || first.u64[n_trees] != (uint64_t)number.size)
+        return fail(&call, "first must have a number for each tree, and the number of leaves");
+    if (number.item_size != leaf.item_size)
+        return fail(&call, "leaf and number have different types");
+    Py_BEGIN_ALLOW_THREADS
+    renumber_leaves((size_t)n_trees, (size_t)leaf.length[1], first.u64, number.data, leaf.item_size == 4, leaf.data);
+    Py_END_ALLOW_THREADS
+    return done(&call);
+}
+
 /* The losses of rows with one column (their targets are numbers) or with many (labels): `other` is weights, or what is
    written to. */
 static PyObject *losses(const char *function, const int is_many, const int is_total, PyObject *const *args,
@@ -100,6 +118,12 @@ static PyObject *py_row_losses_many(PyObject *module, PyObject *const *args, Py_
 }
 
 PyMethodDef descent_rows_methods[] = {
-    METHOD(find_states),       METHOD(find_reached),   METHOD(total_loss_one), METHOD(total_loss_many),
-    METHOD(row_losses_one),    METHOD(row_losses_many), {NULL, NULL, 0, NULL},
+    METHOD(find_states),
+    METHOD(find_reached),
+    METHOD(renumber_leaves),
+    METHOD(total_loss_one),
+    METHOD(total_loss_many),
+    METHOD(row_losses_one),
+    METHOD(row_losses_many),
+    {NULL, NULL, 0, NULL},
 };

@@ -1,5 +1,6 @@
 #include "descent_rows.h"
 
+#include "four.h"
 #include "functions.h"
 
 #include <string.h>
@@ -25,7 +26,17 @@ INLINE void add_trees(const size_t n_trees, size_t n, const BlockLeaves *leaves,
         const double *value[TREES];
         for (size_t k = 0; k < n_trees; k++)
             value[k] = leaves->value[k] + leaves->ids[k][i] * n_values;
-        for (size_t c = 0; c < n_values; c++) {
+        size_t c = 0;
+        for (; c + 4 <= n_values; c += 4) {
+            Four sum, of_tree;
+            LOAD(sum, row + c);
+            for (size_t k = 0; k < n_trees; k++) {
+                LOAD(of_tree, value[k] + c);
+                sum = PLUS(sum, of_tree);
+            }
+            STORE(sum, row + c);
+        }
+        for (; c < n_values; c++) {
             double sum = row[c];
             for (size_t k = 0; k < n_trees; k++)
                 sum += value[k][c];
@@ -45,12 +56,17 @@ INLINE void add_trees_of(const size_t n_trees, size_t n, const BlockLeaves *leav
         add_trees(n_trees, n, leaves, n_values, stride, score);
 }
 
-static void add_tree_to_some(size_t n, const BlockLeaves *leaves, const uint8_t *skip, size_t n_values, size_t stride,
-                             double *score)
+/* Add the values of one tree to the rows that it does not skip. */
+INLINE void add_tree_to_some(size_t n, const BlockLeaves *leaves, const uint8_t *skip, size_t n_values, size_t stride,
+                             double *RESTRICT score)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; !skip[i] && c < n_values; c++)
-            score[i * stride + c] += leaves->value[0][leaves->ids[0][i] * n_values + c];
+    for (size_t i = 0; i < n; i++) {
+        const double *RESTRICT value = leaves->value[0] + leaves->ids[0][i] * n_values;
+        /* No branch: it would be mispredicted as often as rows are skipped. */
+        const double share = 1.0 - (double)skip[i];
+        for (size_t c = 0; c < n_values; c++)
+            score[i * stride + c] += share * value[c];
+    }
 }
 
 /* Turn scores into what is kept of them: exp, of several columns after the largest is taken off. */
@@ -95,7 +111,9 @@ HOT void find_states(const DescentRows *rows, const uint64_t *first, const uint6
                 leaves_of_block(rows, k + j, begin, n, 0, leaves.ids[j]);
                 leaves.value[j] = table + (size_t)first[k + j] * n_values;
             }
-            if (rows->skip != NULL)
+            if (rows->skip != NULL && n_values == 1)
+                add_tree_to_some(n, &leaves, rows->skip + k * rows->n_rows + begin, 1, n_columns, score);
+            else if (rows->skip != NULL)
                 add_tree_to_some(n, &leaves, rows->skip + k * rows->n_rows + begin, n_values, n_columns, score);
             else if (n_trees == TREES)
                 add_trees_of(TREES, n, &leaves, n_values, n_columns, score);
@@ -107,24 +125,50 @@ HOT void find_states(const DescentRows *rows, const uint64_t *first, const uint6
     }
 }
 
-void find_reached(const DescentRows *rows, const uint64_t *first, uint8_t *reached)
+/* Note which leaves of one tree these rows reach. */
+INLINE void note_reached(const DescentRows *rows, size_t tree, size_t begin, size_t n, uint8_t *RESTRICT reached)
 {
     uint32_t ids[DESCENT_BLOCK];
     double weights[DESCENT_BLOCK];
+    leaves_of_block(rows, tree, begin, n, 0, ids);
+    const double *weight = weights_of_block(rows, tree, begin, n, weights);
+    for (size_t i = 0; i < n; i++)
+        reached[ids[i]] |= weight[i] > 0.0;
+}
+
+void find_reached(const DescentRows *rows, const uint64_t *first, uint8_t *reached)
+{
     for (size_t k = 0; k < rows->n_trees; k++) {
         const size_t n_leaves = (size_t)(first[k + 1] - first[k]);
         uint8_t *of_tree = reached + first[k];
-        size_t n_reached = 0;
+        /* Once all leaves are reached, the other rows need not be looked at: seen to when the rows have doubled. */
+        size_t look_at = 2 * DESCENT_BLOCK;
         memset(of_tree, 0, n_leaves);
-        for (size_t begin = 0; begin < rows->n_rows && n_reached < n_leaves; begin += DESCENT_BLOCK) {
+        for (size_t begin = 0; begin < rows->n_rows; begin += DESCENT_BLOCK) {
             const size_t n = rows->n_rows - begin < DESCENT_BLOCK ? rows->n_rows - begin : DESCENT_BLOCK;
-            leaves_of_block(rows, k, begin, n, 0, ids);
-            const double *weight = weights_of_block(rows, k, begin, n, weights);
-            for (size_t i = 0; i < n; i++) {
-                const uint8_t is_new = weight[i] > 0.0 && !of_tree[ids[i]];
-                n_reached += is_new;
-                of_tree[ids[i]] |= is_new;
+            note_reached(rows, k, begin, n, of_tree);
+            if (begin + n >= look_at) {
+                look_at *= 2;
+                if (memchr(of_tree, 0, n_leaves) == NULL)
+                    break;
             }
+        }
+    }
+}
+
+void renumber_leaves(size_t n_trees, size_t n_rows, const uint64_t *first, const void *number, int is_wide, void *leaf)
+{
+    for (size_t k = 0; k < n_trees; k++) {
+        if (is_wide) {
+            uint32_t *RESTRICT ids = (uint32_t *)leaf + k * n_rows;
+            const uint32_t *RESTRICT of_tree = (const uint32_t *)number + first[k];
+            for (size_t i = 0; i < n_rows; i++)
+                ids[i] = of_tree[ids[i]];
+        } else {
+            uint16_t *RESTRICT ids = (uint16_t *)leaf + k * n_rows;
+            const uint16_t *RESTRICT of_tree = (const uint16_t *)number + first[k];
+            for (size_t i = 0; i < n_rows; i++)
+                ids[i] = of_tree[ids[i]];
         }
     }
 }

@@ -98,5 +98,5 @@ def row_losses(loss: Loss, state: Vector, target: NDArray[Any], width: float) ->
 
 
 def total_loss(loss: Loss, state: Vector, target: NDArray[Any], width: float, weight: Vector) -> float:
-    """Return the sum of the rows' losses, as `row_losses` has them, times their weights: the same on every machine."""
+    """Return the sum of what `row_losses` returns times the rows' weights: the same on every machine."""
     return (total_loss_many if state.shape[1] > 1 else total_loss_one)(state, target, loss.code, width, weight)

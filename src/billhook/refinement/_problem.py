@@ -87,7 +87,7 @@ class Problem:
     def states(
         self, leaf: NDArray[Any], table: Vector, *, is_log: bool, skip: NDArray[np.bool_] = SKIP_NONE
     ) -> Vector:
-        """Return what solvers keep of the scores of rows, by their leaves (trees, rows) and a table of leaf values."""
+        """Return what solvers keep of the scores of rows, by their leaves (trees, rows) and a table of values."""
         return states_of(leaf, self.first, self.column, self.base, table, is_log=is_log, skip=skip)
 
     def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
