@@ -113,7 +113,7 @@ INLINE void add_label(const int loss, const size_t n, double score, double weigh
     }
     slope[0] += weight * (larger(1.0 + score, 0.0) + larger(1.0 - score, 0.0));
     if (loss == SQUARED_HINGE)
-        slope[n] += weight * ((score < 1.0 ? 1.0 : 0.0) - (score > -1.0 ? 1.0 : 0.0));
+        slope[n] += weight * ((double)(score < 1.0) - (double)(score > -1.0));
 }
 
 /* Leaves with a value for each class; n is their number, padded. There is a loop for each step: the rows' divisions
@@ -156,55 +156,58 @@ INLINE void move_some(const size_t n, const Block *block, const int is_log, size
     }
 }
 
-/* Divide the numbers of a row by their sum, and return what it was. */
-INLINE void divide_row(size_t n, double *state, double total)
-{
-    for (size_t c = 0; c < n; c++)
-        state[c] = state[c] == 0.0 ? 0.0 : larger(state[c] / total, TINY);
-}
-
-/* Leaves with values for some classes; n is the number of all, padded. The state keeps the proportions of the
-   probabilities only, which the other classes then need not be written for. */
-INLINE void sum_some_probabilities(const size_t n, const Block *block, size_t here, const size_t n_values,
-                                   double *RESTRICT sums)
+/* Write what each row's numbers are to be multiplied by to be probabilities; n is the number of classes, padded. The
+   state keeps their proportions only: a step then changes one number and not all. */
+INLINE void find_shares(const size_t n, const Block *block, double *RESTRICT share)
 {
     for (size_t i = 0; i < block->n_rows; i++) {
         double *RESTRICT state = block->state + i * n;
-        double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n_values;
-        const double w = block->weight[i];
         const double total = sum_of(n, state);
-        double share = 1.0 / total;
+        share[i] = 1.0 / total;
         if (total < SMALL_TOTAL || total > LARGE_TOTAL) {
-            divide_row(n, state, total);
-            share = 1.0;
-        }
-        for (size_t c = 0; c < n_values; c++) {
-            const double p = state[here + c] * share, wp = w * p;
-            slope[c] += (block->label[i] == here + c ? w : 0.0) - wp;
-            slope[n_values + c] += wp * (1.0 - p);
+            for (size_t c = 0; c < n; c++)
+                state[c] = state[c] == 0.0 ? 0.0 : larger(state[c] / total, TINY);
+            share[i] = 1.0;
         }
     }
 }
 
-/* The same for squares and hinges: what they need of a row is in the tree's columns alone. */
-INLINE void sum_some(const int loss, const size_t n, const Block *block, size_t here, const size_t n_values,
-                     double *RESTRICT sums)
+/* Write slopes and curvatures of a block of rows in one column, by their numbers there and whether that is their class. */
+INLINE void find_slopes(const int loss, const Block *block, const double *RESTRICT state, const double *RESTRICT is_own,
+                        const double *RESTRICT share, double *RESTRICT slope, double *RESTRICT bend)
 {
+    const double *RESTRICT weight = block->weight;
     for (size_t i = 0; i < block->n_rows; i++) {
-        const double *RESTRICT state = block->state + i * n + here;
-        double *RESTRICT slope = sums + (size_t)block->next[i] * 2 * n_values;
-        const double w = block->weight[i];
-        for (size_t c = 0; c < n_values; c++) {
-            const int is_true = block->label[i] == here + c;
-            if (loss == SQUARED) {
-                slope[c] += w * ((is_true ? 1.0 : 0.0) - state[c]);
-                slope[n_values + c] += w;
-            } else {
-                const double sign = is_true ? 1.0 : -1.0, gap = larger(1.0 - sign * state[c], 0.0);
-                slope[c] += w * sign * gap;
-                slope[n_values + c] += gap > 0.0 || loss == BOUNDED_HINGE ? w : 0.0;
-            }
+        const double w = weight[i], sign = 2.0 * is_own[i] - 1.0, gap = larger(1.0 - sign * state[i], 0.0);
+        if (loss == LOGISTIC) {
+            const double p = state[i] * share[i];
+            slope[i] = w * (is_own[i] - p);
+            bend[i] = w * p * (1.0 - p);
+        } else if (loss == SQUARED) {
+            slope[i] = w * (is_own[i] - state[i]);
+            bend[i] = w;
+        } else {
+            slope[i] = w * sign * gap;
+            bend[i] = loss == BOUNDED_HINGE || gap > 0.0 ? w : 0.0;
         }
+    }
+}
+
+/* Add up one column, where leaves have values for some classes only: n_values, and `sums` begins with that of the
+   column. */
+INLINE void sum_column(const int loss, const size_t n, const Block *block, size_t column, const double *share,
+                       size_t n_values, double *RESTRICT sums)
+{
+    double state[DESCENT_BLOCK], is_own[DESCENT_BLOCK], slope[DESCENT_BLOCK], bend[DESCENT_BLOCK];
+    for (size_t i = 0; i < block->n_rows; i++)
+        state[i] = block->state[i * n + column];
+    for (size_t i = 0; i < block->n_rows; i++)
+        is_own[i] = block->label[i] == column ? 1.0 : 0.0;
+    find_slopes(loss, block, state, is_own, share, slope, bend);
+    for (size_t i = 0; i < block->n_rows; i++) {
+        double *at = sums + (size_t)block->next[i] * 2 * n_values;
+        at[0] += slope[i];
+        at[n_values] += bend[i];
     }
 }
 
@@ -235,24 +238,29 @@ HOT static void sum_all_classes(size_t n, const Block *block, int loss, const do
     }
 }
 
+INLINE void sum_columns(const int loss, size_t n, const Block *block, size_t moved, size_t here,
+                        const size_t n_values, const double *move, double *sums)
+{
+    double share[DESCENT_BLOCK];
+    move_some(n, block, loss == LOGISTIC, moved, n_values, move);
+    if (loss == LOGISTIC) {
+        WITH_CONSTANT(n, find_shares, block, share)
+    }
+    for (size_t c = 0; c < n_values; c++)
+        sum_column(loss, n, block, here + c, share, n_values, sums + c);
+}
+
 HOT static void sum_some_classes(size_t n, const Block *block, int loss, size_t moved, size_t here, size_t n_values,
                                  const double *move, double *sums)
 {
-    if (n_values == 1)
-        move_some(n, block, loss == LOGISTIC, moved, 1, move);
+    if (n_values > 1)
+        sum_columns(loss, n, block, moved, here, n_values, move, sums);
+    else if (loss == LOGISTIC)
+        sum_columns(LOGISTIC, n, block, moved, here, 1, move, sums);
+    else if (loss == SQUARED)
+        sum_columns(SQUARED, n, block, moved, here, 1, move, sums);
     else
-        move_some(n, block, loss == LOGISTIC, moved, n_values, move);
-    if (loss == LOGISTIC && n_values == 1) {
-        WITH_CONSTANT(n, sum_some_probabilities, block, here, 1, sums)
-    } else if (loss == LOGISTIC) {
-        sum_some_probabilities(n, block, here, n_values, sums);
-    } else if (loss == SQUARED && n_values == 1) {
-        sum_some(SQUARED, n, block, here, 1, sums);
-    } else if (loss == SQUARED_HINGE && n_values == 1) {
-        sum_some(SQUARED_HINGE, n, block, here, 1, sums);
-    } else {
-        sum_some(loss, n, block, here, n_values, sums);
-    }
+        sum_columns(loss == BOUNDED_HINGE ? BOUNDED_HINGE : SQUARED_HINGE, n, block, moved, here, 1, move, sums);
 }
 
 void sweep_many(const DescentRows *rows, size_t before, size_t now, size_t n_leaves, size_t moved, size_t here,
