@@ -287,9 +287,20 @@ def test_the_kernels_for_one_and_for_many_columns_refuse_those_of_the_other():
         kernels.find_reached(
             np.zeros((1, 2), np.uint16), np.array([0, 1], np.uint64), np.ones(3), SKIP_NONE, np.ones(1, bool)
         )
-    with pytest.raises(ValueError, match="sweep_many: there is no such tree"):
-        rows = made_up(3, 3, "mse")
-        at = (rows.leaf, rows.first, rows.column)
-        kernels.sweep_many(
-            *at, 0, 7, np.zeros((1, 3)), rows.score, rows.target, rows.weight, 0, 1.0, np.zeros((4, 2, 3))
-        )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "moved", "summed", "message"),
+    [
+        (0, 7, (1, 3), (4, 2, 3), "no such tree"),
+        (-1, 0, (1, 3), (4, 2, 3), "no such tree"),
+        (0, 1, (2, 3), (5, 2, 3), "move must have a row for each leaf"),
+        (0, 1, (1, 3), (4, 2, 3), "sums must have shape"),
+        (0, 1, (1, 4), (5, 2, 4), "leaves must have a value"),
+    ],
+)
+def test_a_sweep_that_does_not_fit_is_refused(before, now, moved, summed, message):
+    rows = made_up(3, 3, "mse")
+    at = (rows.leaf, rows.first, rows.column, before, now)
+    with pytest.raises(ValueError, match=f"sweep_many: .*{message}"):
+        kernels.sweep_many(*at, np.zeros(moved), rows.score, rows.target, rows.weight, 0, 1.0, np.zeros(summed))

@@ -228,7 +228,8 @@ def _new_numbers(problem: Problem, pairs: _Pairs, chosen: NDArray[np.int64]) -> 
     place[old[pairs.left[chosen]]] = pairs.node[chosen]
     place[old[pairs.right[chosen]]] = pairs.node[chosen]
     number = np.unique(place, return_inverse=True)[1].astype(np.int64)
-    return number - np.repeat(np.minimum.reduceat(number, first[:-1]), np.diff(first))
+    before: NDArray[np.int64] = np.minimum.reduceat(number, first[:-1])
+    return number - np.repeat(before, np.diff(first))
 
 
 def _constant(forest: Forest) -> Forest:
