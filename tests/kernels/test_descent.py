@@ -16,7 +16,7 @@ CODES = {
     )
 }
 SKIP_NONE, NO_GRID = np.zeros((0, 0), bool), np.zeros((0, 3))
-SIZES = (1, 5, 2, 9, 3, 6, 4)  # of the trees
+SIZES = (1, 5, 2, 90, 3, 6, 4)  # of the trees
 FOR_ONE = [(1, 1, loss) for loss in CODES]
 FOR_MANY = [
     (n_columns, n_values, loss)

@@ -16,8 +16,8 @@
 /* The smallest odds, probability or expected count that is kept: a factor can bring it back. */
 #define TINY 1e-290
 
-/* How many rows are taken at once: what is known of them fits the nearest cache. */
-enum { DESCENT_BLOCK = 256 };
+/* How many rows are taken at once: what is known of them fits the nearest cache, and a page of the stack. */
+enum { DESCENT_BLOCK = 64 };
 
 /* The rows of a descent. `skip` (trees, rows), if it is not NULL, says which rows a tree has nothing to do with. */
 typedef struct {

@@ -1,7 +1,8 @@
 #include "descent.h"
 
-/* Sums of neighbouring rows are kept apart, so that they need not wait for each other where they share a leaf. */
-enum { LANES = 4 };
+/* Sums of neighbouring rows are kept apart, so that they need not wait for each other where they share a leaf; not in
+   trees of more leaves than this, where rows seldom do, and the sums would not fit the nearest cache. */
+enum { LANES = 4, MOST_WITH_LANES = 64 };
 
 /* What the steps of a block of rows are worth: minus the slope of the loss by the score, and its curvature or a bound
    of it, times the rows' weights. */
@@ -61,21 +62,22 @@ INLINE void sum_block(const int loss, size_t n, const uint32_t *RESTRICT ids, co
     }
 }
 
-INLINE void scatter_block(size_t n, const uint32_t *RESTRICT ids, const BlockSums *RESTRICT sums,
-                          double *RESTRICT lanes)
+/* Add a block's sums to those of its leaves. `at` (leaves, lanes, 2) has as many sums for each leaf as there are lanes,
+   which take rows in turn. */
+INLINE void scatter_block(const size_t n_lanes, size_t n, const uint32_t *RESTRICT ids, const BlockSums *RESTRICT sums,
+                          double *RESTRICT at)
 {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         for (size_t j = 0; j < LANES; j++) {
-            double *at = lanes + ((size_t)ids[i + j] * LANES + j) * 2;
-            at[0] += sums->slope[i + j];
-            at[1] += sums->bend[i + j];
+            double *of_leaf = at + (ids[i + j] * n_lanes + j % n_lanes) * 2;
+            of_leaf[0] += sums->slope[i + j];
+            of_leaf[1] += sums->bend[i + j];
         }
     }
     for (; i < n; i++) {
-        double *at = lanes + (size_t)ids[i] * LANES * 2;
-        at[0] += sums->slope[i];
-        at[1] += sums->bend[i];
+        at[ids[i] * n_lanes * 2] += sums->slope[i];
+        at[ids[i] * n_lanes * 2 + 1] += sums->bend[i];
     }
 }
 
@@ -95,8 +97,10 @@ HOT void sweep_one(const DescentRows *rows, size_t before, size_t now, size_t n_
     uint32_t last[DESCENT_BLOCK], next[DESCENT_BLOCK];
     double weights[DESCENT_BLOCK];
     BlockSums block;
-    for (size_t i = 0; i < n_leaves * LANES * 2; i++)
-        scratch[i] = 0.0;
+    const int has_lanes = n_leaves <= MOST_WITH_LANES;
+    double *at = has_lanes ? scratch : sums;
+    for (size_t i = 0; i < n_leaves * (has_lanes ? LANES : 1) * 2; i++)
+        at[i] = 0.0;
     for (size_t begin = 0; begin < rows->n_rows; begin += DESCENT_BLOCK) {
         const size_t n = rows->n_rows - begin < DESCENT_BLOCK ? rows->n_rows - begin : DESCENT_BLOCK;
         leaves_of_block(rows, before, begin, n, still, last);
@@ -126,9 +130,13 @@ HOT void sweep_one(const DescentRows *rows, size_t before, size_t now, size_t n_
         default:
             sum_block(POISSON, n, last, move, s, t, weight, width, &block);
         }
-        scatter_block(n, next, &block, scratch);
+        if (has_lanes)
+            scatter_block(LANES, n, next, &block, at);
+        else
+            scatter_block(1, n, next, &block, at);
     }
-    add_lanes(n_leaves, scratch, sums);
+    if (has_lanes)
+        add_lanes(n_leaves, scratch, sums);
 }
 
 HOT static void move_one(const DescentRows *rows, size_t tree, double *state, int loss, const double *move,

@@ -136,6 +136,14 @@ INLINE void note_reached(const DescentRows *rows, size_t tree, size_t begin, siz
         reached[ids[i]] |= weight[i] > 0.0;
 }
 
+static int are_all_set(size_t n, const uint8_t *flag)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!flag[i])
+            return 0;
+    return 1;
+}
+
 void find_reached(const DescentRows *rows, const uint64_t *first, uint8_t *reached)
 {
     for (size_t k = 0; k < rows->n_trees; k++) {
@@ -149,7 +157,7 @@ void find_reached(const DescentRows *rows, const uint64_t *first, uint8_t *reach
             note_reached(rows, k, begin, n, of_tree);
             if (begin + n >= look_at) {
                 look_at *= 2;
-                if (memchr(of_tree, 0, n_leaves) == NULL)
+                if (are_all_set(n_leaves, of_tree))
                     break;
             }
         }
