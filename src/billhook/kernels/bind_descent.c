@@ -144,7 +144,8 @@ static PyObject *sweep(const char *function, const int is_many, PyObject *const 
     Array first, column, move, state, target, sums;
     Py_ssize_t before, now, loss;
     double width;
-    if (!take(&call, args, n_args, is_many ? "L2 Q1 Q1 n n d2 d2* Q1 d1 n x d3*" : "L2 Q1 Q1 n n d2 d2* d1 d1 n x d3*",
+    if (!take(&call, args, n_args, is_many ? "L2 Q1 Q1 n n d2 d2* Q1 d1 n x d3*"
+                                           : "L2 Q1 Q1 n n d2 d2* d1 d1 n x d3*",
               &of_rows.leaf, &first, &column, &before, &now, &move, &state, &target, &of_rows.weight, &loss, &width,
               &sums))
         return NULL;

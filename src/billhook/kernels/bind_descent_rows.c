@@ -19,7 +19,8 @@ static PyObject *py_find_states(PyObject *module, PyObject *const *args, Py_ssiz
         return fail(&call, "leaf, skip and state have different numbers of rows");
     if (base.size != state.length[1] || table.length[1] < 1 || table.length[1] > base.size)
         return fail(&call, "state must have the columns of base, and leaves no more");
-    const DescentRows rows = {(size_t)n_trees, (size_t)n_rows, as_leaf_ids(&leaf), skip.size > 0 ? skip.u8 : NULL, NULL};
+    const DescentRows rows = {(size_t)n_trees, (size_t)n_rows, as_leaf_ids(&leaf), skip.size > 0 ? skip.u8 : NULL,
+                              NULL};
     Py_BEGIN_ALLOW_THREADS
     find_states(&rows, first.u64, column.u64, (size_t)table.length[1], table.f64, (size_t)base.size, base.f64, is_log,
                 state.f64);
@@ -65,8 +66,8 @@ static PyObject *py_renumber_leaves(PyObject *module, PyObject *const *args, Py_
     return done(&call);
 }
 
-/* The losses of rows with one column (their targets are numbers) or with many (labels): `other` is weights, or what is
-   written to. */
+/* The losses of rows with one column (their targets are numbers) or with many (labels): `other` is weights, or what
+   is written to. */
 static PyObject *losses(const char *function, const int is_many, const int is_total, PyObject *const *args,
                         Py_ssize_t n_args)
 {

@@ -27,8 +27,8 @@ typedef struct {
     const double *weight;
 } DescentRows;
 
-/* What a step minimises, and how far it may go. `grid` is NULL, or for each column of the scores a unit and the lowest
-   and highest number of it that values are rounded to. */
+/* What a step minimises, and how far it may go. `grid` is NULL, or for each column of the scores a unit and the
+   lowest and highest number of it that values are rounded to. */
 typedef struct {
     int loss;
     double width;
@@ -47,8 +47,8 @@ typedef struct {
     double *curvature;
 } DescentLeaves;
 
-/* Where a tree's step is kept until the next sweep: `move` (leaves + 1, width), what each leaf's rows are moved by, and
-   at last a row for those that stay; `sums` (leaves, 2, width), slopes and curvatures. The width is the number of
+/* Where a tree's step is kept until the next sweep: `move` (leaves + 1, width), what each leaf's rows are moved by,
+   and at last a row for those that stay; `sums` (leaves, 2, width), slopes and curvatures. The width is the number of
    values, or more where that makes loops even: see `padded`. */
 typedef struct {
     size_t width;
@@ -116,8 +116,9 @@ void step_tree(const DescentLeaves *leaves, size_t tree, const DescentRules *rul
 
 /* Move the rows by the step of tree `before`; add up slopes and curvatures by the leaves of tree `now`, which has
    `n_leaves` and may be the same. Rows and leaves have one number. `scratch` is (leaves, 8). */
-void sweep_one(const DescentRows *rows, size_t before, size_t now, size_t n_leaves, double *state, const double *target,
-               int loss, double width, const double *move, uint32_t still, double *sums, double *scratch);
+void sweep_one(const DescentRows *rows, size_t before, size_t now, size_t n_leaves, double *state,
+               const double *target, int loss, double width, const double *move, uint32_t still, double *sums,
+               double *scratch);
 
 /* Do the same where rows have a number for each class; `moved` and `here` are the first columns of both trees. A leaf
    has `n_values`, for all classes or for some. Rows of `state` and, if leaves have all classes, of `move` and `sums`

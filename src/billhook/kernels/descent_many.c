@@ -7,7 +7,7 @@
 #define SMALL_TOTAL 1e-30
 #define LARGE_TOTAL 1e30
 
-/* A block of rows: their state (rows, padded classes), labels, weights, and leaves in the last and in the next tree. */
+/* A block of rows: their state (rows, padded classes), labels, weights, and leaves in the last and the next tree. */
 typedef struct {
     size_t n_rows;
     double *state;
@@ -30,8 +30,8 @@ INLINE double sum_of(const size_t n, const double *x)
     return TOTAL(total);
 }
 
-/* Multiply the numbers of a row, and divide by their sum. TINY is added to a probability, not its lower limit: that is
-   the same but for probabilities next to it. */
+/* Multiply the numbers of a row, and divide by their sum. TINY is added to a probability, not its lower limit: that
+   is the same but for probabilities next to it. */
 INLINE void move_probabilities(const size_t n, const double *RESTRICT by, double *RESTRICT state)
 {
     Four kept[MOST_KEPT / 4], total = EACH(0.0), p, factor;
@@ -172,10 +172,17 @@ INLINE void find_shares(const size_t n, const Block *block, double *RESTRICT sha
     }
 }
 
-/* Write slopes and curvatures of a block of rows in one column, by their numbers there and whether that is their class. */
-INLINE void find_slopes(const int loss, const Block *block, const double *RESTRICT state, const double *RESTRICT is_own,
-                        const double *RESTRICT share, double *RESTRICT slope, double *RESTRICT bend)
+/* What is known of a block of rows in one column: their shares (see there), their numbers, whether the column is that
+   of their class, and slopes and curvatures times weights. */
+typedef struct {
+    double share[DESCENT_BLOCK], state[DESCENT_BLOCK], is_own[DESCENT_BLOCK];
+    double slope[DESCENT_BLOCK], bend[DESCENT_BLOCK];
+} Column;
+
+INLINE void find_slopes(const int loss, const Block *block, Column *of)
 {
+    const double *RESTRICT state = of->state, *RESTRICT is_own = of->is_own, *RESTRICT share = of->share;
+    double *RESTRICT slope = of->slope, *RESTRICT bend = of->bend;
     const double *RESTRICT weight = block->weight;
     for (size_t i = 0; i < block->n_rows; i++) {
         const double w = weight[i], sign = 2.0 * is_own[i] - 1.0, gap = larger(1.0 - sign * state[i], 0.0);
@@ -195,19 +202,18 @@ INLINE void find_slopes(const int loss, const Block *block, const double *RESTRI
 
 /* Add up one column, where leaves have values for some classes only: n_values, and `sums` begins with that of the
    column. */
-INLINE void sum_column(const int loss, const size_t n, const Block *block, size_t column, const double *share,
+INLINE void sum_column(const int loss, const size_t n, const Block *block, size_t column, Column *RESTRICT of,
                        size_t n_values, double *RESTRICT sums)
 {
-    double state[DESCENT_BLOCK], is_own[DESCENT_BLOCK], slope[DESCENT_BLOCK], bend[DESCENT_BLOCK];
     for (size_t i = 0; i < block->n_rows; i++)
-        state[i] = block->state[i * n + column];
+        of->state[i] = block->state[i * n + column];
     for (size_t i = 0; i < block->n_rows; i++)
-        is_own[i] = block->label[i] == column ? 1.0 : 0.0;
-    find_slopes(loss, block, state, is_own, share, slope, bend);
+        of->is_own[i] = block->label[i] == column ? 1.0 : 0.0;
+    find_slopes(loss, block, of);
     for (size_t i = 0; i < block->n_rows; i++) {
         double *at = sums + (size_t)block->next[i] * 2 * n_values;
-        at[0] += slope[i];
-        at[n_values] += bend[i];
+        at[0] += of->slope[i];
+        at[n_values] += of->bend[i];
     }
 }
 
@@ -239,28 +245,28 @@ HOT static void sum_all_classes(size_t n, const Block *block, int loss, const do
 }
 
 INLINE void sum_columns(const int loss, size_t n, const Block *block, size_t moved, size_t here,
-                        const size_t n_values, const double *move, double *sums)
+                        const size_t n_values, const double *move, Column *of, double *sums)
 {
-    double share[DESCENT_BLOCK];
     move_some(n, block, loss == LOGISTIC, moved, n_values, move);
     if (loss == LOGISTIC) {
-        WITH_CONSTANT(n, find_shares, block, share)
+        WITH_CONSTANT(n, find_shares, block, of->share)
     }
     for (size_t c = 0; c < n_values; c++)
-        sum_column(loss, n, block, here + c, share, n_values, sums + c);
+        sum_column(loss, n, block, here + c, of, n_values, sums + c);
 }
 
 HOT static void sum_some_classes(size_t n, const Block *block, int loss, size_t moved, size_t here, size_t n_values,
                                  const double *move, double *sums)
 {
+    Column column;
     if (n_values > 1)
-        sum_columns(loss, n, block, moved, here, n_values, move, sums);
+        sum_columns(loss, n, block, moved, here, n_values, move, &column, sums);
     else if (loss == LOGISTIC)
-        sum_columns(LOGISTIC, n, block, moved, here, 1, move, sums);
+        sum_columns(LOGISTIC, n, block, moved, here, 1, move, &column, sums);
     else if (loss == SQUARED)
-        sum_columns(SQUARED, n, block, moved, here, 1, move, sums);
+        sum_columns(SQUARED, n, block, moved, here, 1, move, &column, sums);
     else
-        sum_columns(loss == BOUNDED_HINGE ? BOUNDED_HINGE : SQUARED_HINGE, n, block, moved, here, 1, move, sums);
+        sum_columns(loss, n, block, moved, here, 1, move, &column, sums);
 }
 
 void sweep_many(const DescentRows *rows, size_t before, size_t now, size_t n_leaves, size_t moved, size_t here,
@@ -299,8 +305,10 @@ HOT static void move_many(const DescentRows *rows, size_t tree, size_t moved, si
             double *RESTRICT state = to + (begin + i) * n_classes;
             for (size_t c = 0; c < n_classes; c++)
                 state[c] = row[c];
-            for (size_t c = 0; c < n_values; c++)
-                state[moved + c] = loss == LOGISTIC ? larger(state[moved + c] * by[c], TINY) : state[moved + c] + by[c];
+            for (size_t c = 0; c < n_values; c++) {
+                const double s = state[moved + c];
+                state[moved + c] = loss == LOGISTIC ? larger(s * by[c], TINY) : s + by[c];
+            }
         }
     }
 }

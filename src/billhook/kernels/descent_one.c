@@ -11,11 +11,12 @@ typedef struct {
 } BlockSums;
 
 /* Return the curvature for a distance from the target at which a loss is straight. The parabola that touches |r|, or
-   Huber's loss, at r lies above it: no step can rise. Absolute errors are taken times the width, so that a typical row
-   has curvature 1, as for the other losses. */
+   Huber's loss, at r lies above it: no step can rise. Absolute errors are taken times the width, so that a typical
+   row has curvature 1, as for the other losses. */
 INLINE double straight_curvature(double distance, double width) { return width / larger(distance, width * 1e-3); }
 
-INLINE void slope_and_curvature(const int loss, double state, double target, double width, double *slope, double *bend)
+INLINE void slope_and_curvature(const int loss, double state, double target, double width, double *slope,
+                                double *bend)
 {
     if (loss == LOGISTIC) {
         const double p = state / (1.0 + state);
@@ -62,10 +63,10 @@ INLINE void sum_block(const int loss, size_t n, const uint32_t *RESTRICT ids, co
     }
 }
 
-/* Add a block's sums to those of its leaves. `at` (leaves, lanes, 2) has as many sums for each leaf as there are lanes,
-   which take rows in turn. */
-INLINE void scatter_block(const size_t n_lanes, size_t n, const uint32_t *RESTRICT ids, const BlockSums *RESTRICT sums,
-                          double *RESTRICT at)
+/* Add a block's sums to those of its leaves. `at` (leaves, lanes, 2) has as many sums for each leaf as there are
+   lanes, which take rows in turn. */
+INLINE void scatter_block(const size_t n_lanes, size_t n, const uint32_t *RESTRICT ids,
+                          const BlockSums *RESTRICT sums, double *RESTRICT at)
 {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {

@@ -164,7 +164,8 @@ void find_reached(const DescentRows *rows, const uint64_t *first, uint8_t *reach
     }
 }
 
-void renumber_leaves(size_t n_trees, size_t n_rows, const uint64_t *first, const void *number, int is_wide, void *leaf)
+void renumber_leaves(size_t n_trees, size_t n_rows, const uint64_t *first, const void *number, int is_wide,
+                     void *leaf)
 {
     for (size_t k = 0; k < n_trees; k++) {
         if (is_wide) {
