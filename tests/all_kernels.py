@@ -51,6 +51,10 @@ def results():
         rows = tricky_rows(np.random.default_rng(1), n_rows, 3)
         yield f"walk {n_rows}", digest(made_up.apply(rows), made_up.decision_function(rows), made_up.predict(rows))
 
+    per_class = random_forest(np.random.default_rng(0), sizes=(5, 32) * 6, per_class=True)
+    rows = tricky_rows(np.random.default_rng(1), 700, 3)
+    yield "walk, a class a tree", digest(per_class.predict_proba(rows), per_class.predict(rows.astype(np.float64)))
+
     X, y = make_regression(500, 6, noise=5.0, random_state=0)
     counts = HistGradientBoostingRegressor(loss="poisson", max_iter=12, random_state=0).fit(X, np.abs(y).round())
     refined = bh.refine(bh.as_forest(counts), X, np.abs(y).round(), epochs=3, validation_fraction=None)

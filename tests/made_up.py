@@ -76,7 +76,7 @@ def forests(draw):
     n_classes = draw(st.integers(1, 4))
     return random_forest(
         rng,
-        sizes=draw(st.lists(st.sampled_from([0, 1, 2, 3, 14, 15, 62, 63, 64, 65, 200]), min_size=1, max_size=5)),
+        sizes=draw(st.lists(st.sampled_from([0, 1, 2, 3, 30, 31, 32, 62, 63, 64, 65, 200]), min_size=1, max_size=5)),
         n_features=draw(st.integers(1, 6)),
         n_classes=n_classes,
         per_class=draw(st.booleans()) and n_classes > 1,

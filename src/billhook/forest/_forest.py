@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._types import Task
-from billhook.forest import _predict, _repr, _save, _size, _truncate
+from billhook.forest import _predict, _repr, _save, _size, _truncate, _walk
 from billhook.forest._check import as_kept, check_forest
 
 if TYPE_CHECKING:
-    from billhook.kernels import Tables
+    from billhook.kernels import Walker
 
 Link = Literal["identity", "softmax", "logistic", "exp"]
 Rounding = Literal["nearest", "down"]
@@ -237,16 +237,24 @@ class Forest:
         return _repr.html(self)
 
     @cached_property
-    def _tables(self) -> "Tables | None":
-        return _predict.walk_tables(self, missing=True)
+    def _tables(self) -> _walk.Tables | None:
+        return _walk.walk_tables(self, missing=True)
 
     @cached_property
-    def _tables_without_missing(self) -> "Tables | None":
-        return _predict.walk_tables(self, missing=False)
+    def _sum(self) -> _walk.Sum:
+        return _walk.summation(self)
 
     @cached_property
-    def _sum(self) -> _predict.Sum:
-        return _predict.summation(self)
+    def _leaf_dtype(self) -> type[np.uint16] | type[np.uint32]:
+        return _walk.leaf_dtype(self)
+
+    @cached_property
+    def _walker(self) -> "Walker | None":
+        return _walk.walker(self)
+
+    @cached_property
+    def _walker_without_missing(self) -> "Walker | None":
+        return _walk.walker_without_missing(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""

@@ -5,7 +5,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# What the walk reads as it is.
+ReadableRows = NDArray[np.float32] | NDArray[np.float64]
 FLOAT32 = np.dtype(np.float32)
+FLOATS = (FLOAT32, np.dtype(np.float64))
+# C-contiguous and aligned, as numpy numbers the flags of an array.
+CONTIGUOUS = 0x0001 | 0x0100
 
 
 class Model(Protocol):
@@ -29,7 +34,7 @@ def as_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32]:
 
     NaN stands for a missing value. Infinities are allowed; numbers beyond float32 become infinities.
     """
-    if type(X) is np.ndarray and X.dtype == FLOAT32 and X.flags.c_contiguous:
+    if type(X) is np.ndarray and X.dtype == FLOAT32 and X.flags.num & CONTIGUOUS == CONTIGUOUS:
         rows = X
     else:
         names = _names_of(X)
@@ -42,6 +47,19 @@ def as_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32]:
     if rows.shape[1] != forest.n_features:
         raise ValueError(f"X has {rows.shape[1]} features, but the forest was trained on {forest.n_features}")
     return rows
+
+
+def readable_rows(X: ArrayLike, forest: Model) -> ReadableRows:
+    """Return X itself where the walk reads it as it is, in float64 too, else `as_rows`."""
+    if (
+        type(X) is np.ndarray
+        and X.dtype in FLOATS
+        and X.flags.num & CONTIGUOUS == CONTIGUOUS
+        and X.ndim == 2
+        and X.shape[1] == forest.n_features
+    ):
+        return X
+    return as_rows(X, forest)
 
 
 def round_down(numbers: NDArray[Any]) -> NDArray[np.float32]:
@@ -73,7 +91,7 @@ def _as_float32(X: Any, names: list[Any] | None, rounding: str) -> NDArray[np.fl
     if rounding == "down" and array.dtype != FLOAT32:
         array = round_down(array)
     with np.errstate(over="ignore"):
-        return np.asarray(array, dtype=np.float32, order="C")
+        return np.require(array, np.float32, ["C", "A"])
 
 
 def _names_of(X: Any) -> list[Any] | None:

@@ -1,20 +1,27 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
-from billhook.kernels._codebook import choose_entries, move_entries
-from billhook.kernels._forest_fallback import leaf_ids_plainly, sum_values_plainly
-from billhook.kernels._forest_layout import lay_out
-from billhook.kernels._forest_walk import Tables, leaf_ids, leaf_ids_of_few, sum_values, sum_values_of_few
 from billhook.kernels._native import (
+    Walker,
     average_upwards,
+    choose_entries,
+    choose_winners,
     descend_many,
     descend_one,
+    find_nearest,
     find_reached,
     find_states,
+    has_missing,
+    k_means,
+    lay_out,
+    leaf_ids_plainly,
+    move_entries,
     rank_best_first,
     renumber_leaves,
     row_losses_many,
     row_losses_one,
+    softmax,
     step_tree,
+    sum_values_plainly,
     sweep_many,
     sweep_one,
     total_loss_many,
@@ -29,23 +36,28 @@ from billhook.kernels._pruning import (
     sum_of_products,
     weigh_matches,
 )
-from billhook.kernels._sgd import sgd_epoch, shuffle
+from billhook.kernels._sgd import (
+    sgd_epoch,
+    shuffle,
+)
 
 __all__ = [
-    "Tables",
+    "Walker",
     "add_tree",
     "average_upwards",
     "best_addition",
     "choose_entries",
+    "choose_winners",
     "descend_many",
     "descend_one",
+    "find_nearest",
     "find_reached",
     "find_states",
+    "has_missing",
     "improve_by_swaps",
+    "k_means",
     "largest_area",
     "lay_out",
-    "leaf_ids",
-    "leaf_ids_of_few",
     "leaf_ids_plainly",
     "move_entries",
     "rank_best_first",
@@ -54,11 +66,10 @@ __all__ = [
     "row_losses_one",
     "sgd_epoch",
     "shuffle",
+    "softmax",
     "step_tree",
     "sum_by_leaf_and_class",
     "sum_of_products",
-    "sum_values",
-    "sum_values_of_few",
     "sum_values_plainly",
     "sweep_many",
     "sweep_one",

@@ -3,12 +3,95 @@
 import numpy as np
 from numpy.typing import NDArray
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Int32s = NDArray[np.int32]
-UInt64s = NDArray[np.uint64]
-Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
 LeafIds = NDArray[np.uint16] | NDArray[np.uint32]
+Rows = NDArray[np.float32] | NDArray[np.float64]
+UInt64s = NDArray[np.uint64]
 
+class Walker:
+    """A forest laid out, ready to be walked; it keeps its arrays."""
+
+    def __init__(
+        self,
+        offset: Int64s,
+        column_feature: Int32s,
+        column_missing_right: Bools,
+        position_bits: int,
+        words: UInt64s,
+        node_at: Int32s,
+        crown_size: Int32s,
+        crown_column: Int32s,
+        crown_threshold: Int32s,
+        crown_keeps: UInt64s,
+        exits: Int32s,
+        goes_deeper: Bools,
+        value: Floats,
+        start: Floats,
+        divisor: float,
+        end: Floats,
+        tree_column: Int32s,
+        n_features: int,
+        rounds_down: bool,
+        is_logistic: bool,
+        last_wins: bool,
+        /,
+    ) -> None: ...
+    def write_scores(self, X: Rows, scores: Floats, /) -> None: ...
+    def write_winners(self, X: Rows, winners: Int64s, /) -> None: ...
+    def write_leaf_ids(self, X: Rows, leaf: LeafIds, first: int, /) -> None: ...
+
+def lay_out(
+    offset: Int64s,
+    left: Int32s,
+    right: Int32s,
+    column: Int32s,
+    threshold: Int32s,
+    visits: Int64s,
+    position_bits: int,
+    words: UInt64s,
+    node_at: Int32s,
+    crown_size: Int32s,
+    crown_column: Int32s,
+    crown_threshold: Int32s,
+    crown_keeps: UInt64s,
+    exits: Int32s,
+    goes_deeper: Bools,
+    /,
+) -> None: ...
+def sum_values_plainly(
+    X: NDArray[np.float32],
+    offset: Int64s,
+    feature: Int32s,
+    threshold: NDArray[np.float32],
+    left: Int32s,
+    right: Int32s,
+    missing_left: Bools,
+    value: Floats,
+    start: Floats,
+    divisor: float,
+    end: Floats,
+    tree_column: Int32s,
+    scores: Floats,
+    /,
+) -> None: ...
+def leaf_ids_plainly(
+    X: NDArray[np.float32],
+    offset: Int64s,
+    feature: Int32s,
+    threshold: NDArray[np.float32],
+    left: Int32s,
+    right: Int32s,
+    missing_left: Bools,
+    leaf: LeafIds,
+    first: int,
+    /,
+) -> None: ...
+def choose_winners(scores: Floats, is_logistic: bool, last_wins: bool, winners: Int64s, /) -> None: ...
+def softmax(scores: Floats, /) -> None: ...
+def has_missing(X: Rows, /) -> bool: ...
 def rank_best_first(left: Int32s, right: Int32s, gain: Floats, rank: Int32s, /) -> None: ...
 def average_upwards(left: Int32s, right: Int32s, weight: Floats, value: Floats, /) -> None: ...
 def descend_one(
@@ -44,3 +127,41 @@ def row_losses_one(state: Floats, target: Floats, loss: int, width: float, losse
 def total_loss_one(state: Floats, target: Floats, loss: int, width: float, weight: Floats, /) -> float: ...
 def row_losses_many(state: Floats, target: UInt64s, loss: int, width: float, losses: Floats, /) -> None: ...
 def total_loss_many(state: Floats, target: UInt64s, loss: int, width: float, weight: Floats, /) -> float: ...
+def choose_entries(
+    leaf: LeafIds,
+    first: UInt64s,
+    state: Floats,
+    label: UInt64s,
+    weight: Floats,
+    used: Bools,
+    anchor: Floats,
+    chosen: Int64s,
+    entries: Floats,
+    table: Floats,
+    loss: int,
+    l2: float,
+    largest: float,
+    n_tried: int,
+    /,
+) -> None: ...
+def move_entries(
+    leaf: LeafIds,
+    first: UInt64s,
+    state: Floats,
+    label: UInt64s,
+    weight: Floats,
+    used: Bools,
+    anchor: Floats,
+    chosen: Int64s,
+    entries: Floats,
+    grid: Floats,
+    loss: int,
+    l2: float,
+    largest: float,
+    n_passes: int,
+    /,
+) -> None: ...
+def k_means(
+    vector: Floats, weight: Floats, seed: int, most_passes: int, centre: Floats, nearest: Int64s, /
+) -> float: ...
+def find_nearest(vector: Floats, centre: Floats, nearest: Int64s, /) -> None: ...

@@ -7,21 +7,23 @@ typedef struct {
     char letter;
     const char *name;
     const char *formats; /* the letters that a buffer may have for it */
-    Py_ssize_t item_size;
+    Py_ssize_t smallest_item;
+    Py_ssize_t largest_item;
 } NumberType;
 
 /* The letter of a buffer depends on the platform (int64 is l or q), its size does not. */
 static const NumberType TYPES[] = {
-    {'?', "bool", "?", 1},
-    {'B', "uint8", "B", 1},
-    {'H', "uint16", "H", 2},
-    {'I', "uint32", "IL", 4},
-    {'Q', "uint64", "LQ", 8},
-    {'f', "float32", "f", 4},
-    {'d', "float64", "d", 8},
-    {'i', "int32", "il", 4},
-    {'q', "int64", "lq", 8},
-    {'L', "uint16 or uint32", "HIL", 0},
+    {'?', "bool", "?", 1, 1},
+    {'B', "uint8", "B", 1, 1},
+    {'H', "uint16", "H", 2, 2},
+    {'I', "uint32", "IL", 4, 4},
+    {'Q', "uint64", "LQ", 8, 8},
+    {'f', "float32", "f", 4, 4},
+    {'d', "float64", "d", 8, 8},
+    {'i', "int32", "il", 4, 4},
+    {'q', "int64", "lq", 8, 8},
+    {'L', "uint16 or uint32", "HIL", 2, 4},
+    {'F', "float32 or float64", "fd", 4, 8},
 };
 
 static const NumberType *type_of(char letter)
@@ -36,7 +38,7 @@ static int is_of_type(const Py_buffer *buffer, const NumberType *type)
 {
     if (buffer->format == NULL || strlen(buffer->format) != 1 || !strchr(type->formats, buffer->format[0]))
         return 0;
-    return type->item_size ? buffer->itemsize == type->item_size : buffer->itemsize == 2 || buffer->itemsize == 4;
+    return type->smallest_item <= buffer->itemsize && buffer->itemsize <= type->largest_item;
 }
 
 static int take_array(Call *call, PyObject *object, int number, const char *word, Array *array)
@@ -116,12 +118,13 @@ int take(Call *call, PyObject *const *args, Py_ssize_t n_args, const char *words
 
 void *scratch_for(Call *call, size_t n_bytes)
 {
-    void *memory = call->n_scratch < MOST_SCRATCH ? PyMem_Malloc(n_bytes ? n_bytes : 1) : NULL;
-    if (memory == NULL)
+    char *memory = call->n_scratch < MOST_SCRATCH ? PyMem_Malloc(n_bytes + CACHE_LINE) : NULL;
+    if (memory == NULL) {
         PyErr_NoMemory();
-    else
-        call->scratch[call->n_scratch++] = memory;
-    return memory;
+        return NULL;
+    }
+    call->scratch[call->n_scratch++] = memory;
+    return memory + (CACHE_LINE - (uintptr_t)memory % CACHE_LINE);
 }
 
 void give_back(Call *call)

@@ -17,7 +17,8 @@
    numbers, as in Python's `struct`, their number of dimensions, and * if they are written to.
 
        ?  bool        B  uint8     H  uint16    I  uint32    Q  uint64
-       f  float32     d  float64   i  int32     q  int64     L  leaf ids, uint16 or uint32
+       f  float32     d  float64   i  int32     q  int64
+       L  leaf ids, uint16 or uint32      F  rows, float32 or float64
 
    Numbers: n is a Py_ssize_t, x a double, p an int that is 0 or 1, u a uint64_t.
 
@@ -36,7 +37,7 @@
 
 #include "kernels.h"
 
-enum { MOST_ARRAYS = 24, MOST_DIMENSIONS = 3, MOST_SCRATCH = 8 };
+enum { MOST_ARRAYS = 24, MOST_DIMENSIONS = 3, MOST_SCRATCH = 8, CACHE_LINE = 64 };
 
 /* A contiguous array; the size is the product of the lengths. */
 typedef struct {
@@ -68,7 +69,8 @@ typedef struct {
 /* Read the arguments; return 0, with an error set and nothing held, if one is not what the words say. */
 int take(Call *call, PyObject *const *args, Py_ssize_t n_args, const char *words, ...);
 
-/* Return memory for so many bytes, held by the call; NULL, with an error set, if there is none. */
+/* Return memory for so many bytes, from the start of a cache line on, held by the call; NULL, with an error set, if
+   there is none. */
 void *scratch_for(Call *call, size_t n_bytes);
 
 /* Give back what the call holds, and return None. */

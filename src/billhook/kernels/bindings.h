@@ -8,8 +8,13 @@
 /* An entry for the function py_NAME; what it does is said in `_native.pyi` and beside the kernel. */
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
+extern PyMethodDef codebook_methods[];
 extern PyMethodDef descent_methods[];
 extern PyMethodDef descent_rows_methods[];
+extern PyMethodDef forest_methods[];
 extern PyMethodDef interop_methods[];
+
+/* The types of the extension. */
+extern PyType_Spec walker_spec;
 
 #endif

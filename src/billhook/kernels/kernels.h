@@ -27,6 +27,14 @@
 #define HOT
 #endif
 
+/* Before a short loop of fixed length: it becomes one operation on a register, where GCC would otherwise unroll it
+   and make registers of several turns of the loop around it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AT_ONCE _Pragma("GCC unroll 1")
+#else
+#define AT_ONCE
+#endif
+
 /* The losses, as `billhook.refinement` numbers them. */
 enum { SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE };
 

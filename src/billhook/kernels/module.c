@@ -4,15 +4,24 @@
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *lists[] = {descent_methods, descent_rows_methods, interop_methods};
+    PyMethodDef *lists[] = {codebook_methods, descent_methods, descent_rows_methods, forest_methods, interop_methods};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (PyModule_AddFunctions(module, lists[i]) < 0)
             return -1;
     return 0;
 }
 
+static int add_types(PyObject *module)
+{
+    PyObject *walker = PyType_FromModuleAndSpec(module, &walker_spec, NULL);
+    const int failed = walker == NULL || PyModule_AddType(module, (PyTypeObject *)walker) < 0;
+    Py_XDECREF(walker);
+    return failed ? -1 : 0;
+}
+
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)add_functions},
+    {Py_mod_exec, (void *)add_types},
     {0, NULL},
 };
 

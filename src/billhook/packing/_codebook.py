@@ -5,8 +5,8 @@ with, all else being as it is, and each entry takes a Newton step for all leaves
 loss. Entries are any numbers at first, and whole ones at last.
 """
 
+from copy import copy
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
-from billhook.kernels import choose_entries, move_entries
+from billhook.kernels import choose_entries, find_nearest, move_entries
+from billhook.kernels import k_means as find_means
 from billhook.packing._leaf_values import Rounded, Units, find_units, limits
 from billhook.packing._rounding import SHARES, best_of_scales, with_whole_base
 from billhook.refinement import Descent, Loss, Problem, find_leaves
@@ -27,9 +28,8 @@ ENTRY_PASSES = 2
 # With the one a leaf has these are eight: as many numbers as fit a wide register or two.
 TRIED = 7
 SEED = 0
-ONE_AT_A_TIME = Lock()
-# Distances that are held at once.
-BLOCK = 2**22
+# K-means ends where it changes nothing, but not later.
+MOST_PASSES = 300
 QUICK_SHARES = (0.7, 0.4)
 L2 = 1.0
 ANYWHERE = np.zeros((0, 3))
@@ -73,8 +73,7 @@ def round_to_codebook_with_rows(
         free.move(ANYWHERE)
 
     def attempt(units: Units) -> tuple[float, tuple[CodebookDescent, Units]]:
-        whole = CodebookDescent.of(with_whole_base(coded, units), rows, free.entries.copy())
-        whole.settle(free.chosen.copy())
+        whole = free.settled(with_whole_base(coded, units), free.entries.copy(), free.chosen.copy())
         whole.move(step_and_limits(units, bits))
         return whole.objective(), (whole, units)
 
@@ -82,8 +81,8 @@ def round_to_codebook_with_rows(
     _, (learned, units) = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
     # What k-means alone comes to: nothing worse is returned.
     plain_units = units_for(start, coded, bits, by_class=by_class)
-    plain = CodebookDescent.of(with_whole_base(coded, plain_units), rows, whole_entries(start, plain_units, bits))
-    plain.settle(nearest(problem.value, plain.entries))
+    whole = whole_entries(start, plain_units, bits)
+    plain = free.settled(with_whole_base(coded, plain_units), whole, nearest(problem.value, whole))
     if plain.objective() < learned.objective():
         learned, units = plain, plain_units
     for _ in range(QUICK_WHOLE_ROUNDS if is_quick else WHOLE_ROUNDS):
@@ -94,27 +93,19 @@ def round_to_codebook_with_rows(
 
 def k_means(value: Vector, weight: Vector, n_entries: int) -> Vector:
     """Return at most so many vectors with one near to each of these: the same for every call."""
-    # Imported here: it takes longer than all else in this folder.
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
     # Vectors that differ by rounding only are no different ones.
     _, first = np.unique(value.astype(np.float32), axis=0, return_index=True)
     if first.size <= n_entries:
         return value[first]
-    # With several threads sums differ in their last bits from one machine to another, and small sums take longer. The
-    # limit holds for the process: calls that overlap would not put it back.
-    with ONE_AT_A_TIME, threadpool_limits(1):
-        clusters = KMeans(n_entries, n_init=1, tol=0.0, random_state=SEED).fit(value, sample_weight=weight)
-    return np.asarray(clusters.cluster_centers_)
+    entries = np.empty((n_entries, value.shape[1]))
+    find_means(value, weight, SEED, MOST_PASSES, entries, np.empty(len(value), np.int64))
+    return entries
 
 
 def nearest(value: Vector, entries: Vector) -> Int64Array:
     """Return the number of the entry nearest to each vector, the first of equals."""
-    number = np.zeros(len(value), np.int64)
-    length = np.square(entries).sum(axis=1)
-    for rows in np.array_split(np.arange(len(value)), -(-len(value) * len(entries) // BLOCK)):
-        number[rows] = (length - 2.0 * value[rows] @ entries.T).argmin(axis=1)
+    number = np.empty(len(value), np.int64)
+    find_nearest(value, entries, number)
     return number
 
 
@@ -152,8 +143,16 @@ class CodebookDescent:
         """Begin with the values of the forest; `rows` are leaves, targets, weights and the loss."""
         problem = Problem(forest)
         descent = Descent(problem, *rows, 1.0, L2, problem.value.copy())
-        sharing = cls(descent, entries, np.full(len(problem.value), -1))
+        sharing = cls(descent, entries, np.full(len(problem.value), -1, np.int64))
         sharing._as_probabilities()
+        return sharing
+
+    def settled(self, forest: Forest, entries: Vector, chosen: Int64Array) -> "CodebookDescent":
+        """Return a descent on the same rows where all leaves take these entries; the forest may have another base."""
+        descent = copy(self.descent)
+        descent.problem = Problem(forest)
+        sharing = CodebookDescent(descent, entries, chosen)
+        sharing.settle(chosen)
         return sharing
 
     def settle(self, chosen: Int64Array) -> None:
