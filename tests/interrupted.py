@@ -1,6 +1,7 @@
 """A program that runs a command of Billhook again and again, and interrupts it at moments spread over the run.
 
-Moments are counted in calls of Python functions, in all threads, and not in seconds: a busy machine changes nothing.
+Moments are counted in calls of Python functions, in all threads but those that look how far things are every so many
+seconds: a busy machine changes nothing.
 Each run is a fork of this process, which may have run a command like it before: all is imported then, and compiled.
 """
 
@@ -27,7 +28,7 @@ def run(command, folder, moment, *, to_group):
 
     def profile(_frame, event, _argument):
         nonlocal is_ready
-        if event != "call":
+        if event != "call" or threading.current_thread().name == "progress":
             return
         is_ready = is_ready or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         if is_ready and next(calls) == moment:

@@ -41,22 +41,36 @@ def read_with_pandas(path):
     return table[list("abcde")].to_numpy(), table["kind"].to_numpy()
 
 
-def serve_and_sleep_once():
-    """Do units of a study; sleep when a tree is added for the eleventh time, if no process has done so before."""
+def hang():
+    """Say that this process hangs, and do so; see `hanging` in the tests of studies."""
+    open(os.path.join(os.environ["BILLHOOK_HANGING"], str(os.getpid())), "w").close()
+    time.sleep(3600.0)
+
+
+def serve_and_hang(module, name):
+    """Do units of a study, with a function that never returns."""
+    import importlib
+
+    from billhook.study import _unit_process
+
+    setattr(importlib.import_module(module), name, lambda *_, **__: hang())
+    _unit_process.serve()
+
+
+def serve_and_hang_once():
+    """Do units of a study; hang when a tree is added for the eleventh time, if no process has done so before."""
     from billhook.study import _forests, _unit_process
 
     add_tree = _forests.add_tree
     calls = []
 
-    def add_and_sleep(*arguments):
+    def add_and_hang(*arguments):
         add_tree(*arguments)
         calls.append(1)
-        mark = os.environ["BILLHOOK_SLEPT"]
-        if len(calls) == 11 and not os.path.exists(mark):
-            open(mark, "w").close()
-            time.sleep(3600.0)
+        if len(calls) == 11 and not os.listdir(os.environ["BILLHOOK_HANGING"]):
+            hang()
 
-    _forests.add_tree = add_and_sleep
+    _forests.add_tree = add_and_hang
     _unit_process.serve()
 
 

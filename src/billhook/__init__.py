@@ -5,10 +5,10 @@
 '0.1.0'
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from billhook import analysis, datasets, study, tables
     from billhook._files import ModelFileError
     from billhook.budget import FitReport, FitResult, TooSmallError, fit_table
@@ -111,8 +111,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import what is asked for, and with it what it needs: not everyone needs scikit-learn, or pandas."""
+    from importlib import import_module
+
     if name in PARTS:
         return import_module(f"billhook.{name}")
     for folder, names in FOLDERS.items():

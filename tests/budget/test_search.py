@@ -87,6 +87,7 @@ def search_of(runner, budgets, **options):
 
 
 def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
+    # A third of the digits is enough for each of these budgets to be filled: the best are 74, 90 and 93 % accurate.
     search = search_of(runner_of(load_digits, 3), (200, 400, 800), n_trials=12)
     search.run()
     best = [search.best(budget) for budget in (200, 400, 800)]
@@ -122,7 +123,7 @@ def test_the_clock_ends_the_search_and_there_is_a_model_soon():
     ticks = itertools.count()
     first = []
     search = Search(
-        runner_of(load_digits, 3),
+        runner_of(load_digits, 3),  # the clock goes by looks at it, so how long a trial takes does not matter
         (512, 1024),
         ThreadExecutor(1),
         Clock(8.0, lambda: next(ticks) / 10),
@@ -174,6 +175,7 @@ def test_a_budget_that_cannot_be_filled_is_no_harm():
 
 
 def test_a_way_that_cannot_be_does_not_end_the_search():
+    # With 30 classes and 200 bytes two of the first five ways are too large, one with a codebook and one without.
     rng = np.random.default_rng(0)
     y = np.arange(180) % 30
     rows = TrainingRows((y[:, None] + rng.normal(size=(180, 2))).astype(np.float32), y, np.ones(180), np.arange(30))
@@ -182,7 +184,7 @@ def test_a_way_that_cannot_be_does_not_end_the_search():
     assert found.packed.nbytes <= 200
     tried = [by_split[0].packed for by_split in searches[-1].outcomes.values()]
     assert len(tried) == 5
-    assert None in tried  # a codebook for 30 classes, say, takes more
+    assert None in tried
 
 
 def test_targets_may_have_any_unit():

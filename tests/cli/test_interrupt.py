@@ -72,7 +72,7 @@ def check_output(name, out):
         ("prune", True, 8),
         ("refine", True, 8),
         ("study run", True, 9),
-        ("study run, two processes", True, 4),
+        ("study run, two processes", True, 8),
     ],
 )
 def test_interrupted_at_any_moment_a_command_leaves_nothing_half_written(name, warm, moments, inputs, tmp_path):
@@ -110,17 +110,59 @@ def test_interrupted_at_any_moment_a_command_leaves_nothing_half_written(name, w
         assert not any((folder / "tmp").iterdir()), run
 
 
+def run_python(code, *arguments):
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_until_the_command_starts_nothing_but_two_empty_packages_is_imported():
+    """Until then Ctrl-C is Python's own, with its traceback."""
+    code = """
+import sys
+before = set(sys.modules)
+from billhook.cli import start
+print(*sorted(set(sys.modules) - before))
+"""
+    done = run_python(code)
+    assert done.stdout.split() == ["billhook", "billhook.cli"], done.stderr
+
+
 def test_the_handler_is_there_before_anything_large_is_imported():
     code = """
 import sys
-from billhook.cli import _interrupt
-_interrupt.install = lambda: sys.exit(" ".join(sorted({name.partition(".")[0] for name in sys.modules})))
-from billhook.cli import start
+before = set(sys.modules)
+from billhook.cli import _interrupt, start
+_interrupt.install = lambda: sys.exit(" ".join(sorted(set(sys.modules) - before)))
 start()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "billhook" in done.stderr.split()
-    assert not {"numpy", "numba", "argparse", "joblib", "subprocess"} & set(done.stderr.split())
+    loaded = set(run_python(code).stderr.split())
+    of_signal = "import sys; before = set(sys.modules); import signal; print(*(set(sys.modules) - before))"
+    needed = set(run_python(of_signal).stdout.split())
+    assert "signal" in needed
+    assert loaded - needed == {"billhook", "billhook.cli", "billhook.cli._interrupt"}
+
+
+def test_interrupted_from_its_first_call_on_the_command_says_so():
+    """Ctrl-C at moments spread over the import of what deals with it, up to where it does; counted in calls."""
+    code = """
+import os, sys
+moment, n_calls = int(sys.argv[1]), 0
+from billhook.cli import start
+def profile(frame, event, argument):
+    global n_calls
+    if event in ("call", "c_call"):
+        n_calls += 1
+        if n_calls == moment:
+            os.kill(os.getpid(), 2)
+        if frame.f_code.co_name == "run_process":
+            sys.exit(str(n_calls))
+sys.setprofile(profile)
+start()
+"""
+    n_calls = int(run_python(code, "0").stderr)
+    assert n_calls > 100
+    for moment in range(2, n_calls, n_calls // 16):  # the first is the call of `start`
+        done = run_python(code, str(moment))
+        assert (done.returncode, done.stderr) == (130, "billhook: interrupted; nothing was written\n"), moment
 
 
 @pytest.mark.parametrize("system", ["", "del signal.pthread_kill"])

@@ -112,7 +112,7 @@ def test_studies_are_listed(capsys):
         (["run", "{own}", "--out", "{new}", "--resume"], "holds no results to go on with: leave --resume out"),
         (["run", "{own}", "--out", "{new}", "--backend", "dask"], "--backend dask needs the address of a scheduler"),
         (
-            ["run", "{own}", "--out", "{new}", "--backend", "loky", "--scheduler", "x"],
+            ["run", "{own}", "--out", "{new}", "--backend", "local", "--scheduler", "x"],
             "--scheduler is for --backend dask",
         ),
         (["run", "{own}", "--out", "{new}", "--memory-limit", "much"], "'much'"),

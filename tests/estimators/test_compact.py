@@ -35,6 +35,8 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.fixture(scope="module")
 def digits():
+    # Six trials give what the tests below ask for: several models of rising size and score, the best right 93 times
+    # of 100.
     return bh.CompactForestClassifier("2KB", n_trials=6, random_state=0).fit(X[::2], y[::2])
 
 

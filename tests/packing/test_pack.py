@@ -207,6 +207,7 @@ def test_a_forest_of_one_leaf_and_one_of_many_nodes(bits):
     assert set(constant.predict(X3)) == {1}
     number = bh.pack(RandomForestRegressor(5, random_state=0).fit(X_n, np.full(442, 7.0)), threshold_bits=bits)
     np.testing.assert_allclose(number.predict(X_n), 7.0, rtol=1e-2)
+    # More nodes than 15 bits count, and more features than 8 bits.
     rng = np.random.default_rng(0)
     large = random_forest(rng, sizes=(40_000,), n_features=300, n_classes=1, thresholds=rng.normal(size=5000))
     rows = rng.normal(size=(50, 300)).astype(np.float32)

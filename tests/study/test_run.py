@@ -21,8 +21,10 @@ from billhook.study import _local_backend as local
 from billhook.study import _plan as planning
 from billhook.study import _run as running
 from billhook.study import _store as storing
+from billhook.study import _unit_process as unit_process
 from billhook.study._store import Store
 
+SIGNALLED = Path(__file__).parents[1] / "signalled.py"
 OWN = """\
 data = ["digits", "iris", "wine"]
 folds = 2
@@ -110,11 +112,15 @@ def count(folder):
     return found
 
 
-def children_of(process):
-    found = []
-    for task in Path(f"/proc/{process}/task").iterdir():
-        found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+def signalled(number, n_runs, own, folder, *more):
+    """Run the study, with a signal after so many runs; return the status, what was said, and its processes."""
+    command = [sys.executable, SIGNALLED, str(int(number)), str(n_runs), "study", "run", own, "--out", folder, *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr, [int(child) for child in done.stdout.split()]
+
+
+def is_gone(process):
+    return not Path(f"/proc/{process}/cmdline").exists()
 
 
 def wait_until(is_so, seconds=900.0):
@@ -128,20 +134,16 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(own, whole, tmp_path):
     folder = tmp_path / "killed"
     random = np.random.default_rng(0)
     before = 0
-    for jobs in ("1", "2", "2"):
-        process = started(own, folder, "--jobs", jobs)
-        wanted = min(before + int(random.integers(1, 70)), N_RUNS - 20)
-        wait_until(lambda wanted=wanted, process=process: count(folder) >= wanted or process.poll() is not None)
-        assert process.poll() is None
-        children = children_of(process.pid)
-        process.kill()
-        process.communicate()
+    for jobs in (1, 2, 2):
+        n_runs = int(random.integers(1, 70))
+        status, _, children = signalled(signal.SIGKILL, n_runs, own, folder, "--jobs", str(jobs))
+        assert status == -signal.SIGKILL
+        assert len(children) == (jobs if jobs > 1 else 0)
         # Workers that lost their parent stop by themselves.
-        wait_until(lambda children=children: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
+        wait_until(lambda children=children: all(map(is_gone, children)))
+        assert before + n_runs <= count(folder) < N_RUNS
         before = count(folder)
-        assert wanted <= before < N_RUNS
-        some = bh.study.results(folder)
-        assert len(some) == before
+        assert len(bh.study.results(folder)) == before
     process = started(own, folder, "--jobs", "2", "--resume")
     out, err = process.communicate(timeout=900)
     assert process.returncode == 0, err
@@ -149,32 +151,32 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(own, whole, tmp_path):
     assert_same(bh.study.results(folder), whole)
 
 
-def test_interrupted_it_says_how_to_go_on(own, whole, tmp_path):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupted_it_says_how_to_go_on(jobs, own, whole, tmp_path):
     folder = tmp_path / "interrupted"
-    process = started(own, folder, "--jobs", "1")
-    wait_until(lambda: count(folder) >= 5 or process.poll() is not None)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=900)
-    assert process.returncode == 130
-    assert "interrupted; what was finished is in" in err
-    assert "Traceback" not in err
+    status, said, children = signalled(signal.SIGINT, 5, own, folder, "--jobs", jobs)
+    assert status == 130
+    assert "interrupted; what was finished is in" in said
+    assert "Traceback" not in said
     assert 5 <= count(folder) < N_RUNS
+    assert all(map(is_gone, children))
     assert_same(bh.study.run(bh.study.read(own), folder), whole)
 
 
 def test_the_process_of_units_with_a_time_limit_ends_with_its_parent(own, whole, tmp_path):
     folder = tmp_path / "limited"
-    for end in (signal.SIGKILL, signal.SIGINT):
-        process = started(own, folder, "--jobs", "1", "--time-limit", "600")
-        wanted = count(folder) + 5
-        wait_until(lambda wanted=wanted, process=process: count(folder) >= wanted or process.poll() is not None)
-        children = children_of(process.pid)
-        assert children
-        process.send_signal(end)
-        _, err = process.communicate(timeout=900)
-        assert "Traceback" not in err
-        wait_until(lambda children=children: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
+    for number in (signal.SIGKILL, signal.SIGINT):
+        _, said, children = signalled(number, 5, own, folder, "--jobs", "1", "--time-limit", "600")
+        assert len(children) == 1
+        assert "Traceback" not in said
+        wait_until(lambda children=children: all(map(is_gone, children)))
     assert_same(bh.study.run(bh.study.read(own), folder), whole)
+
+
+def test_a_worker_that_is_killed_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(unit_process, "COMMAND", "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(ResultsError, match=r"the process of .*, fold \d, .* was killed, perhaps for want of memory"):
+        bh.study.run(SMALL, tmp_path / "results", n_jobs=2)
 
 
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch):

@@ -146,6 +146,7 @@ def test_a_dedicated_third_prunes(tmp_path):
 
 
 def test_the_search_for_budgets_is_one_of_the_methods(tmp_path):
+    # A trial for each budget; what more trials find is for the tests of the search.
     options = (("budget", ("1KB", 2048)), ("trials", 2))
     method = Method("search", base=SEARCH, options=options)
     found = bh.study.run(study_of(method, folds=2, sizes=("paper", "packed")), tmp_path / "results")
@@ -175,9 +176,38 @@ def test_what_one_method_cannot_do_does_not_stop_the_others(tmp_path):
     assert set(by_method.get_group("RE")["status"]) == {"done"}
 
 
-def test_what_takes_too_long_is_left(tmp_path):
-    slow = Method("slow", refine=(("epochs", 100_000_000), ("solver", "sgd"), ("step_size", 1e-6)))
-    study = study_of(slow, Method("quick"), folds=2, max_leaves=(8,), n_trees=(4,))
+SLOW = Method("slow", refine=(("epochs", 100_000_000), ("solver", "sgd"), ("step_size", 1e-6)))
+
+
+def test_what_takes_too_long_is_ended(tmp_path):
+    # Compiled code that would run for days: however fast the machine is, and however short the limit.
+    found = bh.study.run(study_of(SLOW, folds=2, max_leaves=(8,), n_trees=(4,)), tmp_path / "results", time_limit=0.1)
+    assert list(found["status"]) == ["timed_out"] * 2
+    assert set(found["reason"]) == {"took longer than 0.1 s"}
+
+
+@pytest.fixture
+def hanging(tmp_path, monkeypatch):
+    """Have the time of a run be over when its process says that it hangs: what is slow does not depend on speed.
+
+    Returns a function that takes what the process does.
+    """
+    marks = tmp_path / "hanging"
+    marks.mkdir()
+
+    class DeadlineOfHanging(_unit_process.Deadline):
+        def wait(self):
+            while not (marks / str(self.process.pid)).exists() and not self.stopped.wait(0.01):
+                pass
+
+    monkeypatch.setenv("BILLHOOK_HANGING", str(marks))
+    monkeypatch.setattr(_unit_process, "Deadline", DeadlineOfHanging)
+    return lambda call: monkeypatch.setattr(_unit_process, "COMMAND", f"import on_workers; on_workers.{call}")
+
+
+def test_what_takes_too_long_is_left(tmp_path, hanging):
+    hanging('serve_and_hang("billhook.study._unit", "refine")')
+    study = study_of(SLOW, Method("quick"), folds=2, max_leaves=(8,), n_trees=(4,))
     found = bh.study.run(study, tmp_path / "results", time_limit=3.0)
     assert found.groupby("method")["status"].unique().map(list).to_dict() == {
         "slow": ["timed_out"],
@@ -186,8 +216,9 @@ def test_what_takes_too_long_is_left(tmp_path):
     assert set(found["reason"].dropna()) == {"took longer than 3 s"}
 
 
-def test_runs_that_wait_for_the_same_step_time_out_with_it(tmp_path):
+def test_runs_that_wait_for_the_same_step_time_out_with_it(tmp_path, hanging):
     # One search serves both budgets.
+    hanging('serve_and_hang("billhook.budget", "search_budgets")')
     search = Method("search", base=SEARCH, options={"budget": ["1KB", "2KB"], "trials": 100_000})
     quick = Method("quick", base=BOOSTING, options={"engine": "histogram"}, max_leaves=(4,))
     study = study_of(search, quick, folds=2, n_trees=(2, 4))
@@ -239,12 +270,10 @@ def test_scores_are_scikit_learns(seed):
     assert found.f1 == pytest.approx(f1_score(true, predicted, average="macro", zero_division=0.0))
 
 
-def test_a_run_that_is_broken_off_does_not_spoil_the_next(tmp_path, monkeypatch):
+def test_a_run_that_is_broken_off_does_not_spoil_the_next(tmp_path, hanging):
     study = study_of(Method("RF"), folds=2, max_leaves=(8,), n_trees=(4, 8, 16))
     expected = run(study, tmp_path / "a")["accuracy"]
-    # In the midst of the second number of trees, the process sleeps for an hour, once.
-    monkeypatch.setenv("BILLHOOK_SLEPT", str(tmp_path / "slept"))
-    monkeypatch.setattr(_unit_process, "COMMAND", "import on_workers; on_workers.serve_and_sleep_once()")
+    hanging("serve_and_hang_once()")  # in the midst of the second number of trees
     found = bh.study.run(study, tmp_path / "b", time_limit=3.0)
     found = found.set_index(["fold", "method", "options", "n_leaves", "n_trees"])
     assert list(found["status"]).count("timed_out") == 1
@@ -263,6 +292,7 @@ def test_one_boosting_that_fails_does_not_fail_the_others(tmp_path):
 
 
 def test_searches_go_with_other_methods(tmp_path):
+    # How many trials there are matters only in that they differ: methods with other numbers do not share a search.
     methods = (
         Method("RF"),
         Method("one", base=SEARCH, options={"budget": "1KB", "trials": 1}),

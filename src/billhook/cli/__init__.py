@@ -1,5 +1,34 @@
-"""The command line: one module per sub-command."""
+"""The command line: one module per sub-command.
 
-from billhook.cli._main import main, start
+Nothing is imported here, and little by `billhook` itself: Ctrl-C is Python's own, with its traceback, only until
+`start` is called.
+"""
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all that comes before Ctrl-C is ours
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main", "start"]
+
+
+def start() -> int:
+    """Run the command of the process; return its exit status. Ctrl-C ends it at any moment, with 130."""
+    try:
+        from billhook.cli import _interrupt
+
+        _interrupt.install()
+    except KeyboardInterrupt:  # while that was imported
+        import os
+
+        os.write(2, b"billhook: interrupted; nothing was written\n")
+        os._exit(130)
+    from billhook.cli._main import run_process
+
+    return run_process()
+
+
+def main(arguments: "Sequence[str] | None" = None) -> int:
+    """Run a command; return 0, or after saying what is wrong 2, or 3 if a tool has to be installed."""
+    from billhook.cli._main import run_command
+
+    return run_command(arguments)

@@ -5,16 +5,17 @@
   puts things in order is not heard; a third ends the process.
 - When the result is about to be written (`finish`), Ctrl-C comes too late: it is written, whole.
 
-This module is imported before all others, so that the first imports can be interrupted too.
+This module is imported before all others, and imports little: what is imported next can be interrupted already.
 """
 
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import Any
 
 STATUS = 130
 NOTHING_WRITTEN = "billhook: interrupted; nothing was written"
@@ -40,7 +41,7 @@ class _Handler:
         self.is_installed = True
         sys.unraisablehook = self.not_raised
 
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+    def __call__(self, _number: int, _frame: "FrameType | None") -> None:
         if self.stage == _LEAVING:
             _leave(NOTHING_WRITTEN)
         if self.stage == _STOPPABLE:
@@ -51,7 +52,7 @@ class _Handler:
             if self.n_unheard > 1:
                 _leave(KILLED)
 
-    def not_raised(self, unraisable: Any) -> None:
+    def not_raised(self, unraisable: "Any") -> None:
         """Raise once more what came up where nothing can be raised, as in a callback from compiled code."""
         if unraisable.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(unraisable)
@@ -84,13 +85,17 @@ def can_stop() -> None:
         _handler.stage = _STOPPABLE
 
 
-@contextmanager
-def stoppable() -> Iterator[None]:
-    """Have Ctrl-C raise one KeyboardInterrupt, which the command knows what to do with."""
-    can_stop()
-    yield
-    if _handler.stage == _STOPPABLE:
-        _handler.stage = _LEAVING
+class stoppable:  # noqa: N801 - it reads like a function; contextlib takes long to import
+    """A context in which Ctrl-C raises one KeyboardInterrupt, which the command knows what to do with."""
+
+    def __enter__(self) -> None:
+        can_stop()
+
+    def __exit__(
+        self, kind: "type[BaseException] | None", error: "BaseException | None", trace: "TracebackType | None"
+    ) -> None:
+        if error is None and _handler.stage == _STOPPABLE:
+            _handler.stage = _LEAVING
 
 
 def finish() -> None:

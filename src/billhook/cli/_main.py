@@ -8,11 +8,10 @@ from billhook.cli import _interrupt
 PIPE_STATUS = 141
 
 
-def start() -> int:
-    """Run the command of the process; return its exit status. Ctrl-C ends it at any moment, with 130."""
-    _interrupt.install()
+def run_process() -> int:
+    """Run the command of the process; return its exit status."""
     try:
-        status = main()
+        status = run_command()
         sys.stdout.flush()
     except BrokenPipeError:  # whoever reads what is printed has read enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -22,9 +21,9 @@ def start() -> int:
     return status
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, or after saying what is wrong 2, or 3 if a tool has to be installed."""
-    from billhook.cli._commands import parser_of_all
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit status, after saying what is wrong if something is."""
+    from billhook.cli.options import parser_of_all
 
     parser = parser_of_all()
     parsed = parser.parse_args(arguments)

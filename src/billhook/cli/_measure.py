@@ -4,8 +4,7 @@ from subprocess import SubprocessError
 from typing import Any
 
 from billhook.cli import _interrupt
-from billhook.cli._emit import LAYOUTS, add_packing, packed_as_asked
-from billhook.cli._help import HelpFormatter, examples
+from billhook.cli._emit import LAYOUTS, packed_as_asked
 from billhook.cli._messages import as_options
 from billhook.cli._model import categorical_of
 from billhook.cli._progress import ProgressDisplay
@@ -28,34 +27,6 @@ HEADINGS = (
     "rows",
     "agree",
 )
-
-
-def add_to(commands: Any) -> None:
-    """Add `billhook measure`."""
-    parser = commands.add_parser(
-        "measure",
-        allow_abbrev=False,
-        help="compile a model for a target and run it in its emulator",
-        description="Compile a model for a target, run rows of a table in its emulator, and print what that took.",
-        epilog=examples(
-            "billhook measure model.bhk test.csv --target arduino-uno",
-            "billhook measure model.bhk test.csv --target all --layout compact --rows 10",
-        ),
-        formatter_class=HelpFormatter,
-    )
-    parser.add_argument("model", metavar="MODEL", help="a model file: packed, or a forest, which is packed")
-    parser.add_argument(
-        "table", metavar="TABLE", help="rows to run: CSV, Parquet or ARFF; other columns do not matter"
-    )
-    parser.add_argument("--target", required=True, help="see `billhook targets`; or all")
-    parser.add_argument("--label", metavar="COLUMN", help="a column to leave out")
-    parser.add_argument("--layout", default="both", metavar="NAME", help="compact, fast or both (default)")
-    parser.add_argument("--inputs", default="float", metavar="KIND", help="float (default), int16 or uint8")
-    add_packing(parser)
-    parser.add_argument(
-        "--rows", type=int, default=50, metavar="N", help="most rows to run in an emulator (default: %(default)s)"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,19 +1,8 @@
 import argparse
 import inspect
-from typing import Any
 
 from billhook.cli._tables import print_table
 from billhook.pruning import pruning_methods
-
-
-def add_to(commands: Any) -> None:
-    """Add `billhook methods`."""
-    parser = commands.add_parser(
-        "methods",
-        help="list the pruning methods",
-        description="List the pruning methods of `billhook prune`, with their options and defaults.",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> None:

@@ -18,19 +18,6 @@ from billhook.tables import features_of, labels_like, read_features
 Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
 
 
-def add_model_and_table(parser: argparse.ArgumentParser, rows: str) -> None:
-    """Add MODEL, TABLE and --label."""
-    parser.add_argument("model", metavar="MODEL", help="a saved forest")
-    parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV, Parquet or ARFF")
-    parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
-
-
-def add_out(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add --out and --force."""
-    parser.add_argument("--out", required=True, metavar="FILE", help=f"where to write {what}")
-    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
-
-
 def read(arguments: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArray[Any]]:
     """Return the forest, the rows and their labels; before that, refuse to replace a file that is there."""
     if Path(arguments.out).exists() and not arguments.force:

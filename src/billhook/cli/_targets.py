@@ -1,18 +1,7 @@
 import argparse
-from typing import Any
 
 from billhook.cli._tables import print_table
 from billhook.codegen import targets
-
-
-def add_to(commands: Any) -> None:
-    """Add `billhook targets`."""
-    parser = commands.add_parser(
-        "targets",
-        help="list the targets that a model can be written for",
-        description="List the targets that a model can be written for, with the bytes of their memory.",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> None:

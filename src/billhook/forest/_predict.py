@@ -3,7 +3,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from billhook import kernels
 from billhook.forest._rows import ReadableRows, as_rows, readable_rows
@@ -33,6 +32,8 @@ def probabilities(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
         raise TypeError("predict_proba needs a classification forest; this one is for regression: use predict")
     raw = raw_scores(forest, X)
     if forest.link == "logistic":
+        from scipy.special import expit  # takes longer to import than all of this folder
+
         both = np.empty((len(raw), 2))
         positive = expit(raw[:, 0], out=both[:, 1])  # scikit-learn's own, to the last bit
         np.subtract(1.0, positive, out=both[:, 0])

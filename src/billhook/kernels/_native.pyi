@@ -1,5 +1,7 @@
 """The compiled kernels: positional arguments only, contiguous arrays of exactly these types; some are written to."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,9 +9,10 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+UInt32s = NDArray[np.uint32]
+UInt64s = NDArray[np.uint64]
 LeafIds = NDArray[np.uint16] | NDArray[np.uint32]
 Rows = NDArray[np.float32] | NDArray[np.float64]
-UInt64s = NDArray[np.uint64]
 
 class Walker:
     """A forest laid out, ready to be walked; it keeps its arrays."""
@@ -127,6 +130,79 @@ def row_losses_one(state: Floats, target: Floats, loss: int, width: float, losse
 def total_loss_one(state: Floats, target: Floats, loss: int, width: float, weight: Floats, /) -> float: ...
 def row_losses_many(state: Floats, target: UInt64s, loss: int, width: float, losses: Floats, /) -> None: ...
 def total_loss_many(state: Floats, target: UInt64s, loss: int, width: float, weight: Floats, /) -> float: ...
+def shuffle(order: UInt32s, seed: int, /) -> None: ...
+def sgd_epoch(
+    leaf: NDArray[Any],
+    first: UInt64s,
+    column: UInt64s,
+    base: Floats,
+    order: UInt32s,
+    target: Floats,
+    label: UInt64s,
+    weight: Floats,
+    tree_weight: Floats,
+    table: Floats,
+    moments: Floats,
+    step_of: Int64s,
+    n_classes: int,
+    loss: int,
+    width: float,
+    gain: float,
+    step_size: float,
+    batch_size: int,
+    takes_mean: bool,
+    weight_step: float,
+    weight_shrink: float,
+    n_steps: int,
+    /,
+) -> float: ...
+def add_tree(leaf: NDArray[Any], value: Floats, score: Floats, /) -> None: ...
+def best_addition(
+    score: Floats,
+    y: Int64s,
+    weight: Int64s,
+    swing: float,
+    candidates: Int64s,
+    leaf: NDArray[Any],
+    offset: Int64s,
+    value: Floats,
+    /,
+) -> int: ...
+def largest_area(
+    score: Floats,
+    y: Int64s,
+    weight: Int64s,
+    candidates: Int64s,
+    leaf: NDArray[Any],
+    offset: Int64s,
+    value: Floats,
+    /,
+) -> int: ...
+def improve_by_swaps(single: Floats, pair: Floats, chosen: NDArray[np.bool_], /) -> float: ...
+def find_votes(leaf: NDArray[Any], offset: Int64s, of_node: NDArray[Any], votes: NDArray[Any], /) -> None: ...
+def weigh_matches(
+    votes: NDArray[Any],
+    expected: NDArray[Any],
+    weight: Int64s,
+    is_unweighted: bool,
+    trees: Int64s,
+    matches: Int64s,
+    /,
+) -> None: ...
+def weigh_agreement(votes: NDArray[Any], weight: Int64s, is_unweighted: bool, agreement: Int64s, /) -> None: ...
+def count_votes(votes: NDArray[Any], counts: Int64s, /) -> None: ...
+def sum_by_vote(votes: NDArray[Any], worth: Floats, sums: Floats, /) -> None: ...
+def sum_by_leaf_and_class(leaf: NDArray[Any], y: Int64s, weight: Int64s, table: Floats, /) -> float: ...
+def sum_of_products(leaf: NDArray[Any], value: Floats, other: Floats, weight: Int64s, /) -> float: ...
+def residual_products(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, expected: Floats, weight: Int64s, products: Floats, /
+) -> None: ...
+def add_weighted_trees(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, tree_weight: Floats, score: Floats, /
+) -> None: ...
+def slopes_of_trees(
+    leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, slope: Floats, sums: Floats, /
+) -> None: ...
 def choose_entries(
     leaf: LeafIds,
     first: UInt64s,

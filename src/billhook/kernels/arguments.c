@@ -23,6 +23,7 @@ static const NumberType TYPES[] = {
     {'i', "int32", "il", 4, 4},
     {'q', "int64", "lq", 8, 8},
     {'L', "uint16 or uint32", "HIL", 2, 4},
+    {'V', "uint8, uint16 or uint32", "BHIL", 1, 4},
     {'F', "float32 or float64", "fd", 4, 8},
 };
 

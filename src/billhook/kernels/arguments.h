@@ -19,6 +19,7 @@
        ?  bool        B  uint8     H  uint16    I  uint32    Q  uint64
        f  float32     d  float64   i  int32     q  int64
        L  leaf ids, uint16 or uint32      F  rows, float32 or float64
+       V  votes, uint8, uint16 or uint32
 
    Numbers: n is a Py_ssize_t, x a double, p an int that is 0 or 1, u a uint64_t.
 

@@ -13,6 +13,8 @@ extern PyMethodDef descent_methods[];
 extern PyMethodDef descent_rows_methods[];
 extern PyMethodDef forest_methods[];
 extern PyMethodDef interop_methods[];
+extern PyMethodDef pruning_methods[];
+extern PyMethodDef sgd_methods[];
 
 /* The types of the extension. */
 extern PyType_Spec walker_spec;

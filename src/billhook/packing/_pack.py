@@ -14,7 +14,7 @@ from billhook.packing._encode import encode, layout_without_tables, with_table_o
 from billhook.packing._leaf_values import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
 from billhook.packing._pack_options import PackOptions, RoundingRows, checked_options, checked_rows
 from billhook.packing._packed import Packed, codes_of
-from billhook.packing._rounding import round_with_rows, with_whole_base
+from billhook.packing._rounding import round_with_rows, whole_base
 from billhook.packing._score_rounding import round_to_scores
 from billhook.refinement import kernel_targets
 
@@ -170,7 +170,7 @@ def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions,
     rounded = _rounded(forest, coded, options, rows)
     base = np.zeros(1)
     if forest.classes is not None:
-        base = with_whole_base(coded, rounded.units).base / rounded.units.scale
+        base = whole_base(coded, rounded.units) / rounded.units.scale
     walked, coding = without_unused(with_whole_values(coded, rounded, base), coding)
     factor = rounded.units.factor if options.by_class and coded.base.size > 1 else None
     layout, data = encode(

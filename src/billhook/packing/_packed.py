@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
 
 from billhook._types import Bytes, Float32Array, Int64Array, Vector
 from billhook.forest import Forest, as_rows, count_of, prediction_of, same
@@ -106,6 +105,8 @@ class Packed:
         """Return class probabilities: what the link makes of the scores, or the scores themselves."""
         if self.classes is None:
             raise TypeError("predict_proba needs a classification forest; this one is for regression: use predict")
+        from scipy.special import expit, softmax  # as in forest: slow to import, and rarely needed
+
         raw = self.decision_function(X)
         if raw.ndim == 1:
             second = (1.0 + raw) / 2.0 if self.link == "identity" else expit(raw)

@@ -70,6 +70,11 @@ def best_of_scales(
     return lowest, best
 
 
+def whole_base(coded: Forest, units: Units) -> Vector:
+    """Return the base of the forest, rounded as it will be stored."""
+    return np.asarray(np.rint(coded.base / units.scale) * units.scale)
+
+
 def with_whole_base(coded: Forest, units: Units) -> Forest:
     """Return the forest with its base rounded as it will be stored."""
-    return replace(coded, base=np.rint(coded.base / units.scale) * units.scale)
+    return replace(coded, base=whole_base(coded, units))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
 from billhook.packing._leaf_values import Rounded, Units, limits, round_values
-from billhook.packing._rounding import PASSES, best_of_scales, with_whole_base
+from billhook.packing._rounding import PASSES, best_of_scales, whole_base
 from billhook.refinement import LOSSES, Descent, Problem, find_leaves
 
 # The share of the scores' variance that rounding each value alone may add: then leaves that were alike stay alike.
@@ -42,7 +42,7 @@ def round_to_scores(
         return alone
 
     def attempt(units: Units) -> tuple[float, Rounded]:
-        base = with_whole_base(coded, units).base if is_base_whole else coded.base
+        base = whole_base(coded, units) if is_base_whole else coded.base
         value = problem.value.copy()
         error = 0.0
         for column in columns:
@@ -76,7 +76,7 @@ class ScoreColumn:
 
     def descent(self, value: Vector, base: Vector) -> Descent:
         """Return the descent to the scores from these values of all leaves, with this base."""
-        problem = Problem(replace(self.forest, base=base[[self.number]]))
+        problem = Problem(self.forest, other_base=base[[self.number]])
         anchor = problem.value.copy()
         # Values are drawn to what they were, by as much as one row would.
         descent = Descent(problem, self.leaf, self.score, self.weight, LOSSES["mse"], 1.0, 1.0, anchor)

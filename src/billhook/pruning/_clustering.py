@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.pruning._evaluation import EvaluatedTrees, probabilities
+from billhook.pruning._evaluation import EvaluatedTrees
 from billhook.pruning._ordering import in_order
 
 Choice = NDArray[np.int64]
@@ -33,15 +33,17 @@ def largest_mean_distance(evaluated: EvaluatedTrees, n_trees: int) -> Choice:
     Clusters are agglomerated (Ward) by the distance of the trees' vectors of right (1) and wrong (0) votes, or of
     their predictions for regression.
     """
-    from sklearn.cluster import AgglomerativeClustering
+    from scipy.cluster.hierarchy import cut_tree, ward
+    from scipy.spatial.distance import squareform
 
-    is_regression = evaluated.forest.classes is None
-    both = evaluated.residual_products if is_regression else evaluated.both_right
-    right = np.diagonal(both)
-    distance = np.sqrt(np.maximum(right[:, None] + right - 2.0 * both, 0.0))
     if n_trees == evaluated.n_trees:
         return evaluated.all_trees
-    label = AgglomerativeClustering(n_trees).fit_predict(_coordinates(both))
+    is_regression = evaluated.forest.classes is None
+    both = _in_units(evaluated.residual_products) if is_regression else evaluated.both_right
+    alone = np.diagonal(both)
+    distance = np.sqrt(np.maximum(alone[:, None] + alone - 2.0 * both, 0.0))
+    # Of the distances, not of coordinates: those of right and wrong votes are exact, and so ties are ties.
+    label = cut_tree(ward(squareform(distance, checks=False)), n_clusters=n_trees).ravel()
     apart = label[:, None] != label
     far = np.divide((distance * apart).sum(axis=1), np.maximum(apart.sum(axis=1), 1))
     return _one_of_each(evaluated, label, -far, n_trees)
@@ -55,12 +57,9 @@ def _k_means(
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    if evaluated.forest.classes is None:
-        gram = (
-            evaluated.residual_products
-        )  # the same distances, and numbers that do not depend on the target's origin
-    else:
-        gram = evaluated.gram(lambda rows: probabilities(evaluated, rows), evaluated.n_classes)
+    # For regression the same distances, by numbers that do not depend on the target's origin.
+    is_regression = evaluated.forest.classes is None
+    gram = evaluated.residual_products if is_regression else evaluated.value_products
     points = _coordinates(gram)
     with warnings.catch_warnings():
         # Fewer different trees than clusters: the choice is filled up.
@@ -71,15 +70,29 @@ def _k_means(
 
 
 def _coordinates(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points whose inner products are the Gram matrix, in units of its largest entry.
+    """Return points whose inner products are the Gram matrix, in units of its largest entry: Cholesky, pivoted.
 
-    It is rounded first: rows in another order, or each of them twice, must not give other points.
+    No BLAS, whose threads wait for each other on a busy machine.
     """
-    values, vectors = np.linalg.eigh(np.round(gram / (np.abs(gram).max() or 1.0), 12))
-    keep = values > values.max(initial=0.0) * 1e-12
-    # Signs of eigenvectors are arbitrary; fix them, so that the same forest gives the same points.
-    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)])
-    return vectors[:, keep] * np.sqrt(values[keep]) if keep.any() else np.zeros((len(gram), 1))
+    gram = _in_units(gram)
+    points = np.zeros_like(gram)
+    rest = np.diagonal(gram).copy()
+    for column in range(len(gram)):
+        pivot = int(rest.argmax())
+        if rest[pivot] <= 1e-11:
+            return np.ascontiguousarray(points[:, : max(column, 1)])
+        known = np.einsum("ij,j->i", points[:, :column], points[pivot, :column])
+        points[:, column] = (gram[pivot] - known) / np.sqrt(rest[pivot])
+        rest -= points[:, column] ** 2
+    return points
+
+
+def _in_units(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a Gram matrix in units of its largest entry.
+
+    It is rounded: rows in another order, or each of them twice, must not give other clusters.
+    """
+    return np.asarray(np.round(gram / (np.abs(gram).max() or 1.0), 12))
 
 
 def _one_of_each(evaluated: EvaluatedTrees, label: NDArray[np.int64], badness: NDArray[Any], n_trees: int) -> Choice:

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook.forest import Forest, as_targets, as_weights
-from billhook.kernels import weigh_matches
-
-# Numbers of a block of rows that are multiplied at once.
-BLOCK_BYTES = 2**25
+from billhook.kernels import count_votes, find_votes, residual_products, weigh_agreement, weigh_matches
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,7 @@ class EvaluatedTrees:
         dtype = np.uint8 if self.n_classes <= 2**8 else np.uint16 if self.n_classes <= 2**16 else np.uint32
         winner = self.value.argmax(axis=1).astype(dtype)
         votes = np.empty(self.leaf.shape, dtype)
-        for tree in range(self.n_trees):
-            votes[tree] = winner[self.forest.offset[tree] :][self.leaf[tree]]
+        find_votes(self.leaf, self.forest.offset, winner, votes)
         return votes
 
     @cached_property
@@ -80,36 +76,22 @@ class EvaluatedTrees:
 
     def matches(self, label: NDArray[Any], expected: NDArray[Any], trees: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weight of the rows on which each tree's label, of (trees, rows), is the expected one."""
-        return weigh_matches(label, expected, self.weight, self.unweighted, trees)
+        matches = np.empty(trees.size, np.int64)
+        weigh_matches(label, expected, self.weight, self.unweighted, trees, matches)
+        return matches
+
+    def agreement(self, label: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the weight of the rows on which two trees have the same label, of (trees, rows)."""
+        agreement = np.empty((self.n_trees, self.n_trees), np.int64)
+        weigh_agreement(label, self.weight, self.unweighted, agreement)
+        return agreement
 
     @cached_property
     def vote_counts(self) -> NDArray[np.int64]:
         """How many trees vote for each class: (rows, classes)."""
         counts = np.zeros((self.n_rows, self.n_classes), np.int64)
-        every = np.arange(self.n_rows)
-        for vote in self.votes:
-            counts[every, vote] += 1
+        count_votes(self.votes, counts)
         return counts
-
-    def gram(self, block: Callable[[slice], NDArray[Any]], numbers_a_row: int = 1) -> NDArray[np.float64]:
-        """Return the (trees, trees) sums over rows of weight times the product of what `block` gives each tree.
-
-        `block` takes a slice of rows to an array (trees, rows times numbers a row), a row's numbers side by side.
-        """
-        total = np.zeros((self.n_trees, self.n_trees))
-        length = max(1, BLOCK_BYTES // (8 * self.n_trees * numbers_a_row))
-        for start in range(0, self.n_rows, length):
-            rows = slice(start, start + length)
-            factors = block(rows)
-            weighted = factors if self.unweighted else factors * np.repeat(self.weight[rows], numbers_a_row)
-            total += weighted @ factors.T
-        return total
-
-    def count_both(self, flag: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the weight of the rows that both of two trees have flagged, of (trees, rows) zeros and ones."""
-        # Counts of a block are whole numbers below 2^24, which float32 holds exactly, in half the time.
-        dtype = np.float32 if self.unweighted else np.float64
-        return self.gram(lambda rows: flag[:, rows].astype(dtype))
 
     @cached_property
     def unweighted(self) -> bool:
@@ -119,12 +101,27 @@ class EvaluatedTrees:
     @cached_property
     def both_right(self) -> NDArray[np.float64]:
         """The weight of the rows that both of two trees get right."""
-        return self.count_both(self.right)
+        # They agree where both are right, and where neither is.
+        agree = self.agreement(self.right)
+        return np.asarray((agree + self.n_right[:, None] + self.n_right - self.total_weight) / 2)
 
     @cached_property
     def residual_products(self) -> NDArray[np.float64]:
         """The weighted sums over rows (and classes) of the products of two trees' residuals."""
-        return self.gram(lambda rows: residuals(self, rows), self.n_classes)
+        if self.forest.classes is None:
+            return self._products(self.y[:, None])
+        return self._products(np.eye(self.n_classes)[self.y])
+
+    @cached_property
+    def value_products(self) -> NDArray[np.float64]:
+        """The weighted sums over rows (and classes) of the products of two trees' values."""
+        return self._products(np.zeros((self.n_rows, self.n_classes)))
+
+    def _products(self, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return these sums of what two trees' values are above the expected ones, of (rows, classes)."""
+        products = np.empty((self.n_trees, self.n_trees))
+        residual_products(self.leaf, self.forest.offset, self.value, expected, self.weight, products)
+        return products
 
     @cached_property
     def error(self) -> NDArray[Any]:
@@ -137,19 +134,6 @@ class EvaluatedTrees:
     def total_weight(self) -> Any:
         """The weight of all rows."""
         return self.weight.sum()
-
-
-def probabilities(evaluated: EvaluatedTrees, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the trees' class probabilities for some rows: (trees, rows times classes)."""
-    blocks = [evaluated.leaf_value(tree)[evaluated.leaf[tree, rows]].ravel() for tree in range(evaluated.n_trees)]
-    return np.stack(blocks)
-
-
-def residuals(evaluated: EvaluatedTrees, rows: slice) -> NDArray[np.float64]:
-    """Return the trees' probabilities minus 1 for the true class, or predictions minus targets, for some rows."""
-    if evaluated.forest.classes is None:
-        return np.asarray(probabilities(evaluated, rows) - evaluated.y[rows])
-    return np.asarray(probabilities(evaluated, rows) - np.eye(evaluated.n_classes)[evaluated.y[rows]].ravel())
 
 
 def evaluate_trees(
@@ -183,7 +167,7 @@ def evaluate_trees(
         leaf[in_bag] = 0
     if forest.classes is None and not equally_weighted(forest):
         raise ValueError("a regression forest can be pruned only if its trees have equal weights")
-    target = as_targets(y, forest)
+    target = np.ascontiguousarray(as_targets(y, forest))
     if target.size != leaf.shape[1]:
         raise ValueError(f"X has {leaf.shape[1]:,} rows and y {target.size:,} labels")
     if target.size == 0:

@@ -12,7 +12,6 @@ from billhook.pruning._evaluation import EvaluatedTrees
 from billhook.pruning._ranking import kappa_matrix
 
 Order = NDArray[np.int64]
-AUC_BINS = 2**13
 
 
 def in_order(scores: NDArray[Any]) -> Order:
@@ -141,7 +140,6 @@ def ensemble_auc(evaluated: EvaluatedTrees, n_trees: int) -> Order:
                 grown.score,
                 evaluated.y,
                 evaluated.weight,
-                AUC_BINS,
                 grown.left,
                 evaluated.leaf,
                 evaluated.forest.offset,

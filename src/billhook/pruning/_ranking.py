@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.kernels import sum_by_leaf_and_class, sum_of_products
+from billhook.kernels import add_tree, sum_by_leaf_and_class, sum_by_vote, sum_of_products
 from billhook.pruning._evaluation import EvaluatedTrees
 
 TreeScores = NDArray[Any]
@@ -36,7 +36,15 @@ def individual_contribution(evaluated: EvaluatedTrees) -> TreeScores:
     worth = counts[every, evaluated.y][:, None] - counts - top[:, None]
     in_majority = majority == evaluated.y
     worth[every, evaluated.y] = np.where(in_majority, second, 2 * top - counts[every, evaluated.y])
-    return np.array([-(evaluated.weight * worth[every, vote]).sum() for vote in evaluated.votes])
+    # Whole numbers, and exact ones.
+    return -_sum_of_votes(evaluated, (evaluated.weight[:, None] * worth).astype(np.float64)).astype(np.int64)
+
+
+def _sum_of_votes(evaluated: EvaluatedTrees, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, for each tree, the sum over the rows of what its vote is worth, of (rows, classes)."""
+    sums = np.empty(evaluated.n_trees)
+    sum_by_vote(evaluated.votes, worth, sums)
+    return sums
 
 
 def reference_vector(evaluated: EvaluatedTrees) -> TreeScores:
@@ -62,7 +70,7 @@ def error_ambiguity(evaluated: EvaluatedTrees) -> TreeScores:
     n_classes = evaluated.n_classes
     mean = np.zeros((evaluated.n_rows, n_classes))
     for tree in range(evaluated.n_trees):
-        mean += evaluated.leaf_value(tree)[evaluated.leaf[tree]]
+        add_tree(evaluated.leaf[tree], evaluated.leaf_value(tree), mean)
     mean /= evaluated.n_trees
     others = max(n_classes - 1, 1)
     scores = np.empty(evaluated.n_trees)
@@ -90,7 +98,9 @@ def margin_diversity(evaluated: EvaluatedTrees, *, alpha: float = 0.2) -> TreeSc
     margin = np.maximum(np.abs(of_true - others.max(axis=1)), 1) / evaluated.n_trees
     # Where no tree votes for the true class, none is right, and the row counts for none.
     term = alpha * np.log(margin) + (1.0 - alpha) * np.log(np.maximum(of_true, 1) / evaluated.n_trees)
-    return np.asarray(evaluated.right @ (evaluated.weight * term))
+    worth = np.zeros(counts.shape)
+    worth[every, evaluated.y] = evaluated.weight * term
+    return _sum_of_votes(evaluated, worth)
 
 
 def individual_auc(evaluated: EvaluatedTrees) -> TreeScores:
@@ -106,16 +116,22 @@ def individual_auc(evaluated: EvaluatedTrees) -> TreeScores:
 
 def _mean_auc(score: NDArray[np.float64], rows: NDArray[Any]) -> float:
     """Return the mean area over the classes that both have rows and leave some; `rows` counts by score and class."""
-    areas = []
-    everything = rows.sum(axis=1)
-    for c in range(rows.shape[1]):
-        levels, level = np.unique(score[:, c], return_inverse=True)
-        positive = np.bincount(level, weights=rows[:, c], minlength=levels.size)
-        negative = np.bincount(level, weights=everything - rows[:, c], minlength=levels.size)
-        if positive.any() and negative.any():
-            below = np.cumsum(negative) - negative
-            areas.append((positive * (below + negative / 2)).sum() / (positive.sum() * negative.sum()))
-    return float(np.mean(areas)) if areas else 0.5
+    reached = rows.any(axis=1)
+    score, rows = score[reached].T, rows[reached].T
+    order = np.argsort(score, axis=1)
+    score = np.take_along_axis(score, order, 1)
+    positive = np.take_along_axis(rows, order, 1)
+    negative = rows.sum(axis=0)[order] - positive
+    up_to = np.cumsum(negative, axis=1)
+    # Of scores that are equal, all have the same rows below them, and the same up to them.
+    differs = score[:, 1:] != score[:, :-1]
+    below = up_to - negative
+    below[:, 1:] = np.maximum.accumulate(np.where(differs, below[:, 1:], 0.0), axis=1)
+    up_to[:, :-1] = np.where(differs, up_to[:, :-1], np.inf)
+    up_to = np.minimum.accumulate(up_to[:, ::-1], axis=1)[:, ::-1]
+    won = (positive * ((below + up_to) / 2)).sum(axis=1)
+    pairs = positive.sum(axis=1) * negative.sum(axis=1)
+    return float(np.mean(won[pairs > 0] / pairs[pairs > 0])) if pairs.any() else 0.5
 
 
 def ranking(evaluated: EvaluatedTrees, *, score: Callable[[NDArray[np.float64], NDArray[Any]], float]) -> TreeScores:
@@ -130,16 +146,11 @@ def ranking(evaluated: EvaluatedTrees, *, score: Callable[[NDArray[np.float64], 
 def kappa_matrix(evaluated: EvaluatedTrees) -> NDArray[np.float64]:
     """Return Cohen's kappa of the votes of every two trees; 1 for two that both always vote for the same class."""
     total = evaluated.total_weight
-    agree = np.zeros((evaluated.n_trees, evaluated.n_trees))
+    agree = evaluated.agreement(evaluated.votes).astype(np.float64)
     by_chance = np.zeros_like(agree)
     for c in range(evaluated.n_classes):
-        votes_c = (evaluated.votes == c).view(np.uint8)
-        share = (votes_c @ evaluated.weight).astype(np.float64)
+        of_class = np.full(evaluated.n_rows, c, evaluated.votes.dtype)
+        share = evaluated.matches(evaluated.votes, of_class, evaluated.all_trees).astype(np.float64)
         by_chance += share[:, None] * share
-        if evaluated.n_classes == 2 and c == 1:
-            # Both vote for the second class where neither votes for the first.
-            agree += agree + share[:, None] + share - total
-        else:
-            agree += evaluated.count_both(votes_c)
     beyond = float(total) ** 2 - by_chance
     return np.asarray(np.divide(total * agree - by_chance, beyond, out=np.ones_like(agree), where=beyond > 0))

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from billhook._types import Vector
-from billhook.pruning._evaluation import EvaluatedTrees, probabilities
+from billhook.kernels import add_weighted_trees, slopes_of_trees
+from billhook.pruning._evaluation import EvaluatedTrees
 from billhook.pruning._selection import Selection
 
 
@@ -48,13 +48,12 @@ def proximal(
         shuffled = rng.permutation(evaluated.n_rows)
         for start in range(0, evaluated.n_rows, batch_size):
             rows = shuffled[start : start + batch_size]
-            p = probabilities(evaluated, rows) / unit
             target = (
                 evaluated.y[rows, None] / unit if is_regression else np.eye(evaluated.n_classes)[evaluated.y[rows]]
             )
-            score = (weight @ p).reshape(len(rows), -1)
-            slope = loss_slope(loss, score, target) * row_weight[rows, None] / len(rows)
-            weight = weight - step(p @ slope.ravel() + of_nodes)
+            score = _weighted_scores(evaluated, rows, weight / unit)
+            slope = loss_slope(loss, score, target) * row_weight[rows, None] / (len(rows) * unit)
+            weight = weight - step(_slope_by_weight(evaluated, rows, slope) + of_nodes)
             weight = shrink(weight, penalty, n_trees, strength * step_size)
             if simplex:
                 weight = project_to_simplex(weight, weight != 0.0 if penalty == "hard_L0" else None)
@@ -72,11 +71,27 @@ def proximal(
     return Selection(chosen, kept)
 
 
+def _weighted_scores(evaluated: EvaluatedTrees, rows: NDArray[np.int64], weight: Vector) -> Vector:
+    """Return the (rows, classes) sums over the trees of their values times these weights."""
+    score = np.zeros((len(rows), evaluated.n_classes))
+    add_weighted_trees(evaluated.leaf, evaluated.forest.offset, evaluated.value, rows, weight, score)
+    return score
+
+
+def _slope_by_weight(evaluated: EvaluatedTrees, rows: NDArray[np.int64], slope: Vector) -> Vector:
+    """Return the slope of the loss of these rows by each tree's weight, from those by their scores."""
+    by_weight = np.empty(evaluated.n_trees)
+    slopes_of_trees(evaluated.leaf, evaluated.forest.offset, evaluated.value, rows, slope, by_weight)
+    return by_weight
+
+
 def loss_slope(loss: str, score: Vector, target: Vector) -> Vector:
     """Return the derivative of each row's loss by its scores."""
     if loss == "mse":
         return 2.0 * (score - target)
     if loss == "cross_entropy":
+        from scipy.special import softmax
+
         return np.asarray(softmax(score, axis=1) - target)
     sign = 2.0 * target - 1.0
     return -2.0 * sign * np.maximum(1.0 - sign * score, 0.0)

@@ -20,11 +20,13 @@ class Problem:
     """The leaves of a forest, tree after tree, and their values.
 
     Where each leaf has a value for either of two classes, only the difference is refined, second minus first: their
-    sum changes no class. The sum stays as it is. With `keeps_pairs` both are refined.
+    sum changes no class. The sum stays as it is. With `keeps_pairs` both are refined. `other_base` takes the place of
+    the forest's base: to try many, no forest has to be made and checked for each.
     """
 
     forest: Forest
     keeps_pairs: bool = False
+    other_base: Vector | None = None
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -56,7 +58,7 @@ class Problem:
     @cached_property
     def base(self) -> Vector:
         """Scores before any tree."""
-        base = self.forest.base
+        base = self.forest.base if self.other_base is None else self.other_base
         return np.array([base[1] - base[0]]) if self.is_pair else base.copy()
 
     @cached_property

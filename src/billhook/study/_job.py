@@ -1,7 +1,7 @@
 """What a backend is given to do, and what it is."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,13 +25,13 @@ class Job:
     time_limit: float | None
     n_bytes: int
 
-    def run(self, data: DataSet, record: Record, process: UnitProcess) -> float:
-        """Make the runs that are not known, here if they have no time limit; return the seconds it took."""
+    def run(self, load: Callable[[], DataSet], record: Record, process: UnitProcess | None) -> float:
+        """Make the runs that are not known, in a process if one is given, else here; return the seconds it took."""
         start = time.perf_counter()
-        if self.time_limit is None:
-            run_unit(self.study, self.unit, data, set(self.known), record)
+        if process is None:
+            run_unit(self.study, self.unit, load(), set(self.known), record)
         else:
-            process.run_unit(self.study, self.unit, data, set(self.known), record, self.time_limit)
+            process.run_unit(self.study, self.unit, load, set(self.known), record, self.time_limit)
         return time.perf_counter() - start
 
 

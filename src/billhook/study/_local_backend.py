@@ -1,101 +1,70 @@
 """Units of a study done by processes of this machine."""
 
-import os
-import signal
 import threading
-import time
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Generator
+from contextlib import closing
+from functools import partial
+from queue import SimpleQueue
 
 from billhook.study._data import load_again
 from billhook.study._job import Done, Job
-from billhook.study._store import ResultsError, Store
-from billhook.study._unit_process import UnitProcess
-
-WATCH_SECONDS = 0.2
+from billhook.study._store import Store
+from billhook.study._unit_process import UnitProcess, not_interrupted
 
 
 class LocalBackend:
-    """Processes of this machine, which write to the results themselves."""
+    """One process of this machine, which is this one, or several, which tell this one of each run as it finishes.
+
+    These share nothing with this one but two pipes each, and end when the pipes do, however this one ends: no
+    semaphores, no files, and so nothing that a Ctrl-C, at whatever moment, could leave behind.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._process = UnitProcess()
 
     def map(self, jobs: list[Job], n_at_once: int) -> Generator[Done, None, None]:
         """Do jobs, so many at once, and yield which are done, and how long they took."""
-        if n_at_once == 1:
-            yield from (_do(job, self.store, self._process) for job in jobs)
+        if n_at_once > 1:
+            yield from self._in_processes(jobs, min(n_at_once, len(jobs)))
             return
-        from joblib import Parallel, delayed
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-        parallel = Parallel(
-            n_at_once, backend="loky", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
-        )
-        try:
-            with _not_interrupted():
-                done = parallel(
-                    delayed(_do_in_process)(job, self.store.path.parent.resolve(), os.getpid()) for job in jobs
-                )
-            yield from done
-        except TerminatedWorkerError as error:
-            raise ResultsError(
-                f"a worker process was killed, perhaps for want of memory ({_first_line(error)}). What was finished "
-                "is there: run it again, with fewer jobs or a memory limit"
-            ) from error
+        with closing(UnitProcess()) as process:
+            for job in jobs:
+                yield self._do(job, None if job.time_limit is None else process)
 
     def close(self) -> None:
-        """End the process of units with a time limit; others end when nobody has work for them."""
-        self._process.close()
+        """Do nothing: processes end with the jobs that they were started for."""
 
+    def _in_processes(self, jobs: list[Job], n_at_once: int) -> Generator[Done, None, None]:
+        processes = [UnitProcess() for _ in range(n_at_once)]
+        left, ended = SimpleQueue[Job | None](), SimpleQueue[Done | BaseException]()
+        for job in (*jobs, *(None for _ in processes)):
+            left.put(job)
 
-@contextmanager
-def _not_interrupted() -> Iterator[None]:
-    """Start processes that a Ctrl-C in the terminal does not reach: it is this one that ends them."""
-    from joblib.externals.loky.backend import resource_tracker
+        def work(process: UnitProcess) -> None:
+            try:
+                for job in iter(left.get, None):
+                    ended.put(self._do(job, process))
+            except BaseException as error:
+                ended.put(error)
+            finally:
+                process.close()
 
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # which, when it starts, lets signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        threads = [threading.Thread(target=work, args=(process,), daemon=True) for process in processes]
+        try:
+            with not_interrupted():  # nor are, then, these threads, nor the processes that they start
+                for thread in threads:
+                    thread.start()
+            for _ in jobs:
+                done = ended.get()
+                if isinstance(done, BaseException):
+                    raise done
+                yield done
+        finally:
+            for process in processes:
+                process.kill()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
 
-
-def _do_in_process(job: Job, folder: Path, parent: int) -> Done:
-    _end_with(parent)
-    with closing(Store(folder)) as store:
-        return _do(job, store, _process_of_worker())
-
-
-def _do(job: Job, store: Store, process: UnitProcess) -> Done:
-    return job.unit, job.run(load_again(job.source, job.contents), store.add, process)
-
-
-@lru_cache(maxsize=1)
-def _process_of_worker() -> UnitProcess:
-    """Return the process in which this one has units done that have a time limit; it ends with this one."""
-    return UnitProcess()
-
-
-@lru_cache(maxsize=1)
-def _end_with(parent: int) -> None:
-    """Have this process end when its parent does, which may be killed: else it would work on for nobody."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(WATCH_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    def _do(self, job: Job, process: UnitProcess | None) -> Done:
+        return job.unit, job.run(partial(load_again, job.source, job.contents), self.store.add, process)

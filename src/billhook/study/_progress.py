@@ -17,7 +17,7 @@ class ProgressMonitor:
         self.start = time.perf_counter()
         self.note = ""
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._look, name="progress", daemon=True)
 
     @property
     def seconds(self) -> float:

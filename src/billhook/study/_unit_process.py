@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import IO, Any, Literal, NamedTuple
@@ -27,7 +27,7 @@ class UnitRequest(NamedTuple):
 
     study: Study
     unit: Unit
-    data: DataSet
+    load: Callable[[], DataSet]
     known: set[Key]
 
 
@@ -39,20 +39,30 @@ class UnitMessage(NamedTuple):
 
 
 class UnitProcess:
-    """A process that does one unit after the other, with a time limit for each run.
+    """A process that does one unit after the other, with a time limit for each run if there is one.
 
-    It is started for the first unit, and again for what is left of one after a run that took too long.
+    It is started for the first unit, and again for what is left of one after a run that took too long. Ctrl-C does
+    not reach it: whoever has started it ends it, and it ends by itself when its pipes do.
     """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_killed = False
+        self._lock = threading.Lock()
 
     def run_unit(
-        self, study: Study, unit: Unit, data: DataSet, known: set[Key], record: Record, time_limit: float
+        self,
+        study: Study,
+        unit: Unit,
+        load: Callable[[], DataSet],
+        known: set[Key],
+        record: Record,
+        time_limit: float | None,
     ) -> None:
         """Make the runs of a unit that are not known yet, and record each; those that take too long as timed out.
 
-        After one of these, a new process makes the base ensemble again, to the bit, for the runs that are left.
+        After one of these, a new process makes the base ensemble again, to the bit, for the runs that are left. The
+        data set is loaded in the process.
         """
         seed = seed_of(study.seed, unit.data, unit.fold, unit.base)
         left = {
@@ -62,36 +72,46 @@ class UnitProcess:
         }
         while left:
             done = known | ({configuration.key for configuration in configurations_of(study, unit)} - set(left))
-            late = self._run(UnitRequest(study, unit, data, done), left, record, time_limit)
+            late = self._run(UnitRequest(study, unit, load, done), left, record, time_limit)
             for k, key in enumerate(late):  # the first, and those that waited for the same step
+                assert time_limit is not None
                 run = skipped(left.pop(key), f"took longer than {time_limit:g} s", seed, TIMED_OUT)
                 record([replace(run, seconds=0.0 if k else time_limit)])
 
+    def kill(self) -> None:
+        """End the process, from any thread, and let none be started again; `run_unit` then ends with an error."""
+        with self._lock:
+            self._is_killed = True
+            if self._process is not None:
+                self._process.kill()
+
     def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                assert pipe is not None
-                with suppress(OSError):  # what was not sent yet
-                    pipe.close()
-            self._process = None
+        """End the process, from the thread that uses it, if any."""
+        with self._lock, not_interrupted():
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
+                for pipe in (self._process.stdin, self._process.stdout):
+                    assert pipe is not None
+                    with suppress(OSError):  # what was not sent yet
+                        pipe.close()
+                self._process = None
 
     def _run(
-        self, request: UnitRequest, left: dict[Key, Configuration], record: Record, time_limit: float
+        self, request: UnitRequest, left: dict[Key, Configuration], record: Record, time_limit: float | None
     ) -> list[Key]:
         """Have the process do a unit, take off `left` what is recorded, and return which runs took too long."""
         process = self._started()
         waiting: list[Key] = []
-        deadline: _Deadline | None = None
+        deadline: Deadline | None = None
         is_done = is_ended = is_late = False
         try:
             _send(process.stdin, request)
             for kind, value in _messages(process.stdout):
                 if kind == "begun":
                     waiting = value
-                    deadline = deadline or _Deadline(process, time_limit)
+                    if time_limit is not None and deadline is None:
+                        deadline = Deadline(process, time_limit)
                 elif kind == "records":
                     if deadline is not None and isinstance(value[0], RunRecord):
                         is_ended = deadline.stop() or is_ended  # the record was there before
@@ -122,41 +142,62 @@ class UnitProcess:
         return waiting if is_late else []
 
     def _started(self) -> "subprocess.Popen[bytes]":
-        if self._process is None:
-            # What can be imported here can be imported there.
-            paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", COMMAND],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=os.environ | {"PYTHONPATH": paths},
-            )
-        return self._process
+        # What can be imported here can be imported there.
+        paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+        with self._lock, not_interrupted():
+            if self._is_killed:
+                raise ResultsError("the study was stopped")
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", COMMAND],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env=os.environ | {"PYTHONPATH": paths},
+                    creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # on Windows: no Ctrl-C for it
+                )
+            return self._process
 
 
-class _Deadline:
+@contextmanager
+def not_interrupted() -> Iterator[None]:
+    """Put Ctrl-C off; threads and processes that are started meanwhile never hear of it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Deadline:
     """Ends a process after some seconds, if it is not stopped before."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", seconds: float) -> None:
-        self._process = process
+        self.process, self.seconds = process, seconds
+        self.stopped = threading.Event()
         self._lock = threading.Lock()
-        self._is_stopped = self._is_over = False
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-        self._timer.start()
+        self._is_over = False
+        threading.Thread(target=self._end, daemon=True).start()
 
     def stop(self) -> bool:
         """Return whether the process was ended; from now on it is not."""
         with self._lock:
-            self._is_stopped = True
-        self._timer.cancel()
+            self.stopped.set()
         return self._is_over
 
+    def wait(self) -> None:
+        """Wait until the time is over, or it is stopped."""
+        self.stopped.wait(self.seconds)
+
     def _end(self) -> None:
+        self.wait()
         with self._lock:
-            if not self._is_stopped:
+            if not self.stopped.is_set():
                 self._is_over = True
-                self._process.kill()
+                self.process.kill()
 
 
 def serve() -> None:
@@ -173,12 +214,12 @@ def serve() -> None:
 
     threading.Thread(target=read, daemon=True).start()
     while True:
-        study, unit, data, known = requests.get()
+        study, unit, load, known = requests.get()
         try:
             run_unit(
                 study,
                 unit,
-                data,
+                load(),
                 known,
                 lambda rows: _send(answers, UnitMessage("records", rows)),
                 lambda keys: _send(answers, UnitMessage("begun", keys)),

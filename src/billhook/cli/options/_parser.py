@@ -1,8 +1,8 @@
 import argparse
 
 from billhook import __version__
-from billhook.cli import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
-from billhook.cli._help import HelpFormatter, examples
+from billhook.cli.options import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
+from billhook.cli.options._help import HelpFormatter, examples
 
 
 def parser_of_all() -> argparse.ArgumentParser:

@@ -1,0 +1,16 @@
+"""Options that several commands have."""
+
+import argparse
+
+
+def add_model_and_table(parser: argparse.ArgumentParser, rows: str) -> None:
+    """Add MODEL, TABLE and --label."""
+    parser.add_argument("model", metavar="MODEL", help="a saved forest")
+    parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV, Parquet or ARFF")
+    parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
+
+
+def add_out(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --out and --force."""
+    parser.add_argument("--out", required=True, metavar="FILE", help=f"where to write {what}")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
