@@ -36,7 +36,12 @@ def results():
     """Yield names and digests."""
     import numpy as np
     from sklearn.datasets import make_classification, make_regression
-    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
 
     import billhook as bh
     from made_up import random_forest, tricky_rows
@@ -54,6 +59,12 @@ def results():
     counts = HistGradientBoostingRegressor(loss="poisson", max_iter=12, random_state=0).fit(X, np.abs(y).round())
     refined = bh.refine(bh.as_forest(counts), X, np.abs(y).round(), epochs=3, validation_fraction=None)
     yield "refine, poisson", digest(refined.value)
+
+    X, y = make_classification(500, 9, n_informative=6, n_classes=5, flip_y=0.1, random_state=0)
+    tree_by_class = HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=8, random_state=0).fit(X, y)
+    for loss in ("cross_entropy", "mse", "squared_hinge"):
+        refined = bh.refine(tree_by_class, X, y, loss=loss, epochs=3, validation_fraction=None)
+        yield f"refine bcd, a tree for each class, {loss}", digest(refined.value)
 
     for n_classes in (1, 2, 3, 18):
         if n_classes == 1:

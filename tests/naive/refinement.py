@@ -163,3 +163,80 @@ def objective(start, forest, X, y, loss, l2, shrink_to=None, penalty=None, stren
         of_tree = np.add.reduceat((table(forest) ** 2).sum(axis=1), forest.offset[:-1])
         total += strength * np.sqrt(of_tree).sum()
     return total
+
+
+def row_losses(loss, score, target, width):
+    """Return the loss of each row by its scores (rows, columns), as on paper; half of it for the squares."""
+    if score.shape[1] > 1:
+        own = np.eye(score.shape[1])[target.astype(int)]
+        if loss == "cross_entropy":
+            return np.logaddexp.reduce(score, axis=1) - (own * score).sum(axis=1)
+        if loss == "mse":
+            return ((score - own) ** 2).sum(axis=1) / 2
+        return (np.maximum(1.0 - (2.0 * own - 1.0) * score, 0.0) ** 2).sum(axis=1) / 2
+    s, error = score[:, 0], np.abs(target - score[:, 0])
+    return {
+        "cross_entropy": lambda: np.logaddexp(0.0, np.where(target > 0.0, -s, s)),
+        "poisson": lambda: np.exp(s) - target * s,
+        "squared_hinge": lambda: np.maximum(1.0 - target * s, 0.0) ** 2 / 2,
+        "absolute": lambda: error,
+        "huber": lambda: np.where(error <= width, error**2 / 2, width * (error - width / 2)),
+        "mse": lambda: error**2 / 2,
+    }[loss]()
+
+
+def descend_table(rows, table, loss, *, l2, largest=math.inf, width=1.0, damping=1.0, grid=None):
+    """Return (table, curvature, scores) after one pass over flat tables, row by row and leaf by leaf.
+
+    `rows` has leaf (trees, rows), first, column, score (rows, columns), target, weight, skip (trees, rows) and used.
+    """
+    score, table = rows.score.copy(), table.copy()
+    curvature = np.zeros_like(table)
+    n_values, n_classes = table.shape[1], score.shape[1]
+    for k, ids in enumerate(rows.leaf):
+        columns = slice(int(rows.column[k]), int(rows.column[k]) + n_values)
+        slope = np.zeros_like(table)
+        for n, leaf in enumerate(ids):
+            if not rows.skip[k, n]:
+                g, h = slopes_of_row(loss, score[n], rows.target[n], width)
+                at = int(rows.first[k]) + int(leaf)
+                slope[at] += rows.weight[n] * g[columns]
+                curvature[at] += rows.weight[n] * h[columns]
+        for at in range(int(rows.first[k]), int(rows.first[k + 1])):
+            if loss == "cross_entropy" and n_values > 1:
+                curvature[at] *= n_classes / (n_classes - 1)
+            wanted = (slope[at] - l2 * table[at]) / (curvature[at] + l2 + 1e-10)  # so that it is above 0
+            step = damping * np.clip(wanted, -largest, largest) * rows.used[at]
+            if grid is not None:
+                units = np.clip(np.rint((table[at] + step) / grid[columns, 0]), grid[columns, 1], grid[columns, 2])
+                step = units * grid[columns, 0] - table[at]
+            table[at] += step
+            for n in np.flatnonzero((ids == at - int(rows.first[k])) & ~rows.skip[k]):
+                score[n, columns] += step
+    return table, curvature, score
+
+
+def slopes_of_row(loss, score, target, width):
+    """Return minus the slopes and the curvatures of a row's loss by its scores."""
+    if score.size > 1:
+        own = np.eye(score.size)[int(target)]
+        p = np.exp(score - np.logaddexp.reduce(score))
+        gap = np.maximum(1.0 - (2.0 * own - 1.0) * score, 0.0)
+        return {
+            "cross_entropy": (own - p, p * (1.0 - p)),
+            "mse": (own - score, np.ones(score.size)),
+            "squared_hinge": ((2.0 * own - 1.0) * gap, (gap > 0.0).astype(float)),
+            "bounded_hinge": ((2.0 * own - 1.0) * gap, np.ones(score.size)),
+        }[loss]
+    p, gap, error = 1.0 / (1.0 + np.exp(-score)), np.maximum(1.0 - target * score, 0.0), target - score
+    straight = width / np.maximum(np.abs(error), width * 1e-3)
+    of_huber = np.where(np.abs(error) <= width, 1.0, straight)
+    return {
+        "cross_entropy": (target - p, p * (1.0 - p)),
+        "poisson": (target - np.exp(score), np.exp(score)),
+        "mse": (error, np.ones(1)),
+        "squared_hinge": (target * gap, (gap > 0.0).astype(float)),
+        "bounded_hinge": (target * gap, np.ones(1)),
+        "absolute": (error * straight, straight),
+        "huber": (error * of_huber, of_huber),
+    }[loss]

@@ -1,4 +1,6 @@
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from sklearn.ensemble import (
 import billhook as bh
 import naive.forest
 import naive.refinement
-from billhook.kernels import _coordinate_descent
+from billhook.refinement._coordinate_descent import BOUNDED_HINGE
 from billhook.refinement._losses import LOSSES
 
 IRIS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_iris, load_breast_cancer, load_diabetes))
@@ -241,11 +243,14 @@ def test_a_group_penalty_takes_trees_of_any_number_of_leaves():
     assert bh.refine(forest, X, y, penalty="group_l1", strength=30.0, **ALL).n_trees < 6
 
 
-def test_a_loss_has_the_same_number_in_the_kernels():
+def test_losses_are_numbered_as_in_the_kernels():
+    header = Path(__file__).parents[2] / "src" / "billhook" / "kernels" / "kernels.h"
+    names = re.search(r"enum \{ (SQUARED, [^}]*) \}", header.read_text())[1].split(", ")
     numbers = {"mse": "SQUARED", "cross_entropy": "LOGISTIC"}
-    for name, loss in LOSSES.items():
-        constant = numbers.get(name, name.upper())
-        assert getattr(_coordinate_descent, constant) == loss.code
+    assert {name: names.index(numbers.get(name, name.upper())) for name in LOSSES} == {
+        name: loss.code for name, loss in LOSSES.items()
+    }
+    assert names.index("BOUNDED_HINGE") == BOUNDED_HINGE
 
 
 def test_many_classes_far_apart_do_not_overflow():

@@ -105,6 +105,39 @@ def loss_gradients(
     loss: int, n_outputs: int, score: Float32s, target: Float32s, weight: Float32s, g: Float32s, h: Float32s, /
 ) -> None: ...
 def grow_tree(*arguments: object) -> int: ...
+def descend_one(
+    leaf: LeafIds, first: UInt64s, column: UInt64s, state: Floats, target: Floats, weight: Floats, skip: Bools,
+    used: Bools, table: Floats, anchor: Floats, curvature: Floats, loss: int, width: float, l2: float, group: float,
+    largest: float, damping: float, grid: Floats, /
+) -> None: ...  # fmt: skip
+def descend_many(
+    leaf: LeafIds, first: UInt64s, column: UInt64s, state: Floats, target: UInt64s, weight: Floats, skip: Bools,
+    used: Bools, table: Floats, anchor: Floats, curvature: Floats, loss: int, width: float, l2: float, group: float,
+    largest: float, damping: float, grid: Floats, /
+) -> None: ...  # fmt: skip
+def sweep_one(
+    leaf: LeafIds, first: UInt64s, column: UInt64s, before: int, now: int, move: Floats, state: Floats,
+    target: Floats, weight: Floats, loss: int, width: float, sums: Floats, /
+) -> None: ...  # fmt: skip
+def sweep_many(
+    leaf: LeafIds, first: UInt64s, column: UInt64s, before: int, now: int, move: Floats, state: Floats,
+    target: UInt64s, weight: Floats, loss: int, width: float, sums: Floats, /
+) -> None: ...  # fmt: skip
+def step_tree(
+    tree: int, first: UInt64s, column: UInt64s, n_columns: int, used: Bools, table: Floats, anchor: Floats,
+    curvature: Floats, sums: Floats, loss: int, l2: float, group: float, largest: float, damping: float, grid: Floats,
+    move: Floats, /
+) -> None: ...  # fmt: skip
+def find_states(
+    leaf: LeafIds, first: UInt64s, column: UInt64s, table: Floats, skip: Bools, base: Floats, is_log: bool,
+    state: Floats, /
+) -> None: ...  # fmt: skip
+def find_reached(leaf: LeafIds, first: UInt64s, weight: Floats, skip: Bools, reached: Bools, /) -> None: ...
+def renumber_leaves(leaf: LeafIds, first: UInt64s, number: LeafIds, /) -> None: ...
+def row_losses_one(state: Floats, target: Floats, loss: int, width: float, losses: Floats, /) -> None: ...
+def total_loss_one(state: Floats, target: Floats, loss: int, width: float, weight: Floats, /) -> float: ...
+def row_losses_many(state: Floats, target: UInt64s, loss: int, width: float, losses: Floats, /) -> None: ...
+def total_loss_many(state: Floats, target: UInt64s, loss: int, width: float, weight: Floats, /) -> float: ...
 def shuffle(order: UInt32s, seed: int, /) -> None: ...
 def sgd_epoch(
     leaf: NDArray[Any],

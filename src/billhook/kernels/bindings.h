@@ -11,6 +11,9 @@
 extern PyMethodDef growing_methods[];
 extern PyMethodDef forest_methods[];
 extern PyMethodDef codebook_methods[];
+extern PyMethodDef descent_methods[];
+extern PyMethodDef descent_rows_methods[];
+extern PyMethodDef forest_methods[];
 extern PyMethodDef interop_methods[];
 extern PyMethodDef pruning_methods[];
 extern PyMethodDef sgd_methods[];

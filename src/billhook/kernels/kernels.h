@@ -20,6 +20,9 @@
    must be INLINE to be compiled with it. */
 #ifdef BILLHOOK_CLONES
 #define HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#elif defined(__GNUC__)
+/* As versions are: else one function would need the stack of all that it calls. */
+#define HOT __attribute__((noinline))
 #else
 #define HOT
 #endif

@@ -3,17 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Vector
-from billhook.kernels import add_leaf_values, descend_many, descend_one, reached_leaves
-from billhook.refinement._losses import Loss, as_state, row_losses
-from billhook.refinement._problem import Problem
+from billhook.kernels import descend_many, descend_one, find_reached
+from billhook.refinement._losses import Loss, total_loss
+from billhook.refinement._problem import SKIP_NONE, Problem
 
-SKIP_NONE = np.zeros((0, 0), np.bool_)
 NO_GRID = np.zeros((0, 3))
 # A pass that raises the objective by more than rounding is taken back and made again with shorter steps.
 ROUNDING = 1e-12
@@ -143,42 +143,46 @@ class Descent(BlockDescent):
         self.scale = 1.0 / (1.0 - float(self.skip.mean())) if self.skip.size else 1.0
         self.table = problem.value * problem.weight_of_leaf * self.scale
         self.anchor = self.anchor * self.scale
-        self.used = problem.weight_of_leaf[:, 0] != 0.0
-        self.used &= reached_leaves(self.leaf, problem.first, self.weight, self.skip)
+        self.used = np.empty(len(self.table), np.bool_)
+        find_reached(self.leaf, problem.first, self.weight, self.skip, self.used)
+        self.used &= problem.weight_of_leaf[:, 0] != 0.0
         self.total_weight = float(self.weight.sum())
         self.curvature = np.zeros_like(self.table)
         self.damping = 1.0
-        self._restart()
+
+    @cached_property
+    def state(self) -> Vector:
+        """What the kernels keep of the rows' scores: found when it is needed, and then changed with the table."""
+        return self.problem.states(self.leaf, self.table, is_log=self.loss.is_log, skip=self.skip)
 
     def _restart(self) -> None:
-        of = self.problem
-        self.state = state_of(self.leaf, of.first, of.column, of.base, self.table, self.loss, self.skip)
+        self.__dict__.pop("state", None)
 
     def _total_loss(self) -> float:
-        return float(self.weight @ row_losses(self.loss, self.state, self.target, self.width))
+        return total_loss(self.loss, self.state, self.target, self.width, self.weight)
 
     def _descend(self, grid: Vector = NO_GRID) -> None:
         problem, loss = self.problem, self.loss
         # With a group penalty a leaf of settled rows would shrink to zero against no resistance.
         code = BOUNDED_HINGE if self.group > 0.0 and loss.name == "squared_hinge" else loss.code
-        common = (self.weight, self.skip, self.used, self.table, self.anchor, self.curvature, code)
-        strength = (self.l2, self.group, loss.largest, self.damping, grid)
-        if self.state.shape[1] == 1:
-            descend_one(self.leaf, problem.first, self.state[:, 0], self.target, *common, self.width, *strength)
-        else:
-            descend_many(self.leaf, problem.first, problem.column, self.state, self.target, *common, *strength)
-
-
-def state_of(
-    leaf: NDArray[Any],
-    first: NDArray[np.uint64],
-    column: NDArray[np.uint64],
-    base: Vector,
-    table: Vector,
-    loss: Loss,
-    skip: NDArray[np.bool_] = SKIP_NONE,
-) -> Vector:
-    """Return what the kernels keep of the rows' scores, by their leaves (trees, rows) and the table of these."""
-    score = np.tile(base, (leaf.shape[1], 1))
-    add_leaf_values(leaf, first, column, table, skip, score)
-    return as_state(loss, score)
+        descend = descend_one if problem.base.size == 1 else descend_many
+        descend(
+            self.leaf,
+            problem.first,
+            problem.column,
+            self.state,
+            self.target,
+            self.weight,
+            self.skip,
+            self.used,
+            self.table,
+            self.anchor,
+            self.curvature,
+            code,
+            self.width,
+            self.l2,
+            self.group,
+            loss.largest,
+            self.damping,
+            grid,
+        )

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from billhook._types import Vector
 from billhook.forest import Forest, as_targets, as_weights
 from billhook.interop import in_bag_mask
-from billhook.refinement._coordinate_descent import SKIP_NONE
-from billhook.refinement._problem import Problem
+from billhook.kernels import renumber_leaves
+from billhook.refinement._problem import SKIP_NONE, Problem
 from billhook.refinement._validation import were_trained_on
 
 # Rows of an array that are looked up at once: an array on disk, or of another type, is never whole in memory.
@@ -207,7 +207,5 @@ def renumbered(
     leaf: NDArray[Any], first: NDArray[np.uint64], number: NDArray[np.int64], stays: NDArray[np.bool_]
 ) -> NDArray[Any]:
     """Return the rows' leaves (trees, rows) by their new numbers, of the trees that stay; overwrites the old ones."""
-    of_trees = np.split(number.astype(leaf.dtype), first[1:-1].astype(np.int64))
-    for tree in np.flatnonzero(stays):
-        leaf[tree] = of_trees[tree][leaf[tree]]
+    renumber_leaves(leaf, first, number.astype(leaf.dtype))
     return leaf if stays.all() else leaf[stays]

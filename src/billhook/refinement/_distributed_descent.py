@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from billhook._types import Vector
 from billhook.forest import as_targets, as_weights
 from billhook.kernels import step_tree, sweep_many, sweep_one
-from billhook.refinement._coordinate_descent import NO_GRID, SKIP_NONE, BlockDescent, state_of
+from billhook.refinement._coordinate_descent import NO_GRID, BlockDescent
 from billhook.refinement._data import checked_targets, find_leaves, renumbered
-from billhook.refinement._losses import WIDTH_QUANTILES, Loss, row_losses
-from billhook.refinement._problem import Problem
+from billhook.refinement._losses import WIDTH_QUANTILES, Loss, total_loss
+from billhook.refinement._problem import Problem, states_of
 
 # How many places of a quantile's 64 bits are found at once.
 PLACES = 8
@@ -66,7 +66,7 @@ class DescentPartition:
     def restart(self, layout: LeafLayout, table: Vector) -> tuple[()]:
         """Give the rows the scores that this table of leaves gives them."""
         self.layout = layout
-        self.state = state_of(self.leaf, layout.first, layout.column, layout.base, table, self.loss)
+        self.state = states_of(self.leaf, layout.first, layout.column, layout.base, table, is_log=self.loss.is_log)
         return ()
 
     def follow(self, first: NDArray[np.uint64], number: NDArray[np.int64], stays: NDArray[np.bool_]) -> tuple[()]:
@@ -91,25 +91,17 @@ class DescentPartition:
     ) -> tuple[Vector, Vector]:
         """Move the rows by the steps of a tree's leaves; return the sums by the leaves of another, and the loss.
 
-        The sums are slopes and curvatures (2, leaves, values). Without a `move` the rows stay where they are.
+        The sums are slopes and curvatures (leaves, 2, values). Without a `move` the rows stay where they are.
         """
         layout = self.layout
         sizes = np.diff(layout.first.astype(np.int64))
         if move is None:
             move = np.full((sizes[before], self.n_values), 1.0 if self.loss.is_log else 0.0)
-        leaf, target, weight, code = self.leaf, self.target, self.weight, self.loss.code
-        last, next_ = np.uint64(before), np.uint64(now)
-        if self.state.shape[1] == 1:
-            by_leaf = np.zeros((sizes[now], 2))
-            state = self.state[:, 0]
-            sweep_one(leaf, last, next_, move[:, 0], state, target, weight, SKIP_NONE, code, width, by_leaf)
-            sums = np.ascontiguousarray(by_leaf.T)[:, :, None]
-        else:
-            sums = np.zeros((2, sizes[now], self.n_values))
-            moved, here = layout.column[before], layout.column[now]
-            state = self.state
-            sweep_many(leaf, last, next_, moved, here, move, state, target, weight, SKIP_NONE, code, sums[0], sums[1])
-        loss = self.weight @ row_losses(self.loss, self.state, self.target, width) if with_loss else 0.0
+        sums = np.empty((sizes[now], 2, self.n_values))
+        rows = (self.state, self.target, self.weight)
+        sweep = sweep_one if layout.base.size == 1 else sweep_many
+        sweep(self.leaf, layout.first, layout.column, before, now, move, *rows, self.loss.code, width, sums)
+        loss = total_loss(self.loss, self.state, self.target, width, self.weight) if with_loss else 0.0
         return sums, np.array([loss])
 
 
@@ -170,28 +162,27 @@ class DistributedDescent(BlockDescent):
     def _step(self, tree: int, grid: Vector) -> Vector:
         """Move the leaves of a tree; return what its rows are moved by."""
         problem = self.problem
-        leaves = slice(*problem.first[tree : tree + 2].astype(np.int64))
-        slope, bend = self._sums[0], self._sums[1]
-        column = int(problem.column[tree])
-        move, step = np.empty_like(slope), np.empty_like(slope)
+        sums = self._sums
+        move = np.empty((sums.shape[0], sums.shape[2]))
         step_tree(
-            self.table[leaves],
-            self.anchor[leaves],
-            slope,
-            bend,
-            self.used[leaves],
-            self.loss.code,
+            tree,
+            problem.first,
+            problem.column,
             problem.base.size,
+            self.used,
+            self.table,
+            self.anchor,
+            self.curvature,
+            sums,
+            self.loss.code,
             self.l2,
             self.group,
             self.loss.largest,
             self.damping,
-            grid[column : column + slope.shape[1]],
-            step,
+            grid,
             move,
         )
-        self.curvature[leaves] = bend
-        return np.asarray(move)
+        return move
 
     def _sweep(self, before: int, now: int, move: Vector | None, *, with_loss: bool) -> None:
         """Move the rows by the steps of one tree, and have the sums of another ready."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -9,11 +10,11 @@ from numpy.typing import NDArray
 
 from billhook._types import Vector
 from billhook.forest import Forest, drop
-from billhook.refinement._coordinate_descent import SKIP_NONE, Descent, Pass
+from billhook.refinement._coordinate_descent import Descent, Pass
 from billhook.refinement._data import RefinementData
 from billhook.refinement._losses import Loss, as_state, row_losses, width_of
 from billhook.refinement._options import RefinementOptions
-from billhook.refinement._problem import Problem
+from billhook.refinement._problem import SKIP_NONE, Problem
 from billhook.refinement._sgd import GradientDescent
 from billhook.refinement._validation import HeldOutRows, ValidationScore, values_without_holdout
 
@@ -167,15 +168,16 @@ class LeafFitter:
         options = self.options
         diverges = not np.isfinite(now.value).all() or not np.isfinite(now.objective)
         if before and not diverges and options.solver == "sgd":
-            diverges = now.objective > 100.0 * max(before[0], self._idle_loss())
+            diverges = now.objective > 100.0 * max(before[0], self._idle_loss)
         if diverges:
             cause = f"step_size {options.step_size}" if options.solver == "sgd" else f"l2 {l2:g}"
             remedy = "lower it, or set batch_gradient='mean'" if options.solver == "sgd" else "raise it, or scale y"
             raise ValueError(f"the loss diverges (pass {len(before)}) with {cause}; {remedy}")
         return now.objective
 
+    @cached_property
     def _idle_loss(self) -> float:
-        """Return the loss per row without any tree: what gradient descent that converges does not exceed by far."""
+        """The loss per row without any tree: what gradient descent that converges does not exceed by far."""
         loss = self.options.losses(self.forest)[0]
         y = self.data.y
         state = as_state(loss, np.tile(self.problem.base, (y.size, 1)))

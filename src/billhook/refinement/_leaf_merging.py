@@ -1,7 +1,7 @@
 """Sibling leaves merged over all trees together, those that matter least first, wherever the rows are."""
 
 from collections.abc import Callable
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -227,7 +227,9 @@ def _new_numbers(problem: Problem, pairs: _Pairs, chosen: NDArray[np.int64]) -> 
     place = np.flatnonzero(problem.is_leaf)
     place[old[pairs.left[chosen]]] = pairs.node[chosen]
     place[old[pairs.right[chosen]]] = pairs.node[chosen]
-    return np.concatenate([np.unique(place[begin:end], return_inverse=True)[1] for begin, end in pairwise(first)])
+    number = np.unique(place, return_inverse=True)[1].astype(np.int64)
+    before: NDArray[np.int64] = np.minimum.reduceat(number, first[:-1])
+    return number - np.repeat(before, np.diff(first))
 
 
 def _constant(forest: Forest) -> Forest:

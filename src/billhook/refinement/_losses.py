@@ -1,12 +1,14 @@
 """The losses by name: what they are for, and the numbers that solvers need of them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Vector
 from billhook.forest import Forest
+from billhook.kernels import row_losses_many, row_losses_one, total_loss_many, total_loss_one
 
 
 @dataclass(frozen=True)
@@ -84,35 +86,17 @@ def width_of(loss: Loss, score: Vector, target: Vector, weight: Vector) -> float
     return float(error[order[np.searchsorted(total, share * total[-1])]]) or 1.0
 
 
-def row_losses(loss: Loss, state: Vector, target: NDArray[np.generic], width: float) -> Vector:
+def row_losses(loss: Loss, state: Vector, target: NDArray[Any], width: float) -> Vector:
     """Return the loss of each row, half of it for the squares, from what a solver keeps of its score.
 
     `state` has shape (rows, columns); for the log losses it is exp(score), up to a factor for each row where there
     are several columns. `target` is what `Problem.targets` returns.
     """
-    if state.shape[1] > 1:
-        return _of_classes(loss, state, target.astype(np.int64))
-    s, t = state[:, 0], target.astype(np.float64)
-    if loss.name == "cross_entropy":
-        return np.log1p(np.where(t > 0.0, 1.0 / s, s))
-    if loss.name == "poisson":
-        return np.asarray(s - t * np.log(s))
-    if loss.name == "squared_hinge":
-        return 0.5 * np.maximum(1.0 - t * s, 0.0) ** 2
-    error = np.abs(t - s)
-    if loss.name == "absolute":
-        return error
-    if loss.name == "huber":
-        return np.where(error <= width, 0.5 * error**2, width * (error - 0.5 * width))
-    return 0.5 * error**2
+    of_rows = np.empty(target.size)
+    (row_losses_many if state.shape[1] > 1 else row_losses_one)(state, target, loss.code, width, of_rows)
+    return of_rows
 
 
-def _of_classes(loss: Loss, state: Vector, label: NDArray[np.int64]) -> Vector:
-    of_label = np.take_along_axis(state, label[:, None], axis=1)[:, 0]
-    if loss.name == "cross_entropy":
-        return np.asarray(np.log(state.sum(axis=1)) - np.log(of_label))
-    if loss.name == "mse":
-        return np.asarray(0.5 * (np.einsum("ij,ij->i", state, state) - 2.0 * of_label + 1.0))
-    whole = np.square(np.maximum(1.0 + state, 0.0)).sum(axis=1)
-    whole += np.maximum(1.0 - of_label, 0.0) ** 2 - np.maximum(1.0 + of_label, 0.0) ** 2
-    return 0.5 * np.asarray(whole)
+def total_loss(loss: Loss, state: Vector, target: NDArray[Any], width: float, weight: Vector) -> float:
+    """Return the sum of what `row_losses` returns times the rows' weights: the same on every machine."""
+    return (total_loss_many if state.shape[1] > 1 else total_loss_one)(state, target, loss.code, width, weight)

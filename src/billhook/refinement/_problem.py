@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from billhook._types import Vector
 from billhook.forest import Forest
-from billhook.kernels import average_upwards
+from billhook.kernels import average_upwards, find_states
 from billhook.refinement._losses import Loss
+
+SKIP_NONE = np.zeros((0, 0), np.bool_)
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,14 @@ class Problem:
         """Return the scores (rows, columns) of some rows, by their leaves in each tree; other values may be given."""
         value = self.value if value is None else value
         tree_weight = self.forest.tree_weight if tree_weight is None else tree_weight
-        score = np.tile(self.base, (by_tree[0][rows].size, 1))
-        for tree, ids in enumerate(by_tree):
-            column = int(self.column[tree])
-            at = self.first[tree].astype(np.int64) + ids[rows]
-            if value.shape[1] == 1:
-                score[:, column] += tree_weight[tree] * value[:, 0].take(at)
-            else:
-                score[:, column : column + value.shape[1]] += tree_weight[tree] * value[at]
-        return score
+        table = value * np.repeat(tree_weight, self.n_leaves_by_tree)[:, None]
+        return self.states(np.ascontiguousarray(by_tree[:, rows]), table, is_log=False)
+
+    def states(
+        self, leaf: NDArray[Any], table: Vector, *, is_log: bool, skip: NDArray[np.bool_] = SKIP_NONE
+    ) -> Vector:
+        """Return what solvers keep of the scores of rows, by their leaves (trees, rows) and a table of values."""
+        return states_of(leaf, self.first, self.column, self.base, table, is_log=is_log, skip=skip)
 
     def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
         """Return what the kernels compare scores with."""
@@ -115,6 +116,25 @@ class Problem:
         link = "softmax" if loss.name == "cross_entropy" and forest.link == "identity" else forest.link
         tree_weight = forest.tree_weight if weight is None else weight
         return replace(forest, value=new, tree_weight=tree_weight, link=link, refined=True)
+
+
+def states_of(
+    leaf: NDArray[Any],
+    first: NDArray[np.uint64],
+    column: NDArray[np.uint64],
+    base: Vector,
+    table: Vector,
+    *,
+    is_log: bool,
+    skip: NDArray[np.bool_] = SKIP_NONE,
+) -> Vector:
+    """Return what solvers keep of the scores of rows: for the log losses exp(score), up to a factor a row.
+
+    Each tree's values begin with its column; `skip` (trees, rows) says which rows a tree adds nothing to.
+    """
+    state = np.empty((leaf.shape[1], base.size))
+    find_states(leaf, first, column, table, skip, base, is_log, state)
+    return state
 
 
 def kernel_targets(y: NDArray[Any], loss: Loss, *, is_classes: bool, n_columns: int) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from billhook._types import Vector
 from billhook.kernels import sgd_epoch, shuffle
 from billhook.refinement._coordinate_descent import Pass
-from billhook.refinement._losses import Loss, as_state, row_losses
+from billhook.refinement._losses import Loss, as_state, total_loss
 from billhook.refinement._problem import Problem
 
 
@@ -67,8 +67,9 @@ class GradientDescent:
         batch_size = min(self.batch_size, self.rows.size)
         n_steps = 0
         score = problem.scores(self.leaf.T, self.rows, self.value)
-        at_first = row_losses(self.loss, as_state(self.loss, score), self.target[self.rows], self.width)
-        yield Pass(float((self.weight[self.rows] * at_first).sum()) / total, self.value, None)
+        state = as_state(self.loss, score)
+        at_first = total_loss(self.loss, state, self.target[self.rows], self.width, self.weight[self.rows])
+        yield Pass(at_first / total, self.value, None)
         order = self.rows.copy()
         while True:
             shuffle(order, int(self.random.integers(2**62)))

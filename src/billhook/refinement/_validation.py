@@ -35,20 +35,19 @@ class HeldOutRows:
         """Return how good the leaf values are on these rows after a pass."""
         if isinstance(solver, Descent):
             state = solver.state[self.rows]
-            raw = np.log(state) if self.loss.is_log else state
         else:
-            raw = self.problem.scores(self.by_tree, self.rows, now.value, now.tree_weight)
-            state = as_state(self.loss, raw)
+            state = as_state(self.loss, self.problem.scores(self.by_tree, self.rows, now.value, now.tree_weight))
         of_rows = row_losses(self.loss, state, self.target, self.width)
         mean = float(np.average(of_rows, weights=self.weight))
         if self.problem.forest.classes is None:
-            predicted = np.exp(raw[:, 0]) if self.problem.forest.link == "exp" else raw[:, 0]
-            square = float(np.average((predicted - self.y) ** 2, weights=self.weight))
+            square = float(np.average((state[:, 0] - self.y) ** 2, weights=self.weight))
             return ValidationScore((mean, mean), square, of_rows)
-        if raw.shape[1] > 1:
-            winner = raw.argmax(axis=1)
+        if state.shape[1] > 1:
+            winner = state.argmax(axis=1)
         else:
-            winner = (raw[:, 0] >= 0.0 if self.problem.forest.ties == "last" else raw[:, 0] > 0.0).astype(np.int64)
+            tie = 1.0 if self.loss.is_log else 0.0  # exp(0), or 0
+            is_last = self.problem.forest.ties == "last"
+            winner = (state[:, 0] >= tie if is_last else state[:, 0] > tie).astype(np.int64)
         wrong = (winner != self.y).astype(np.float64)
         error = float(np.average(wrong, weights=self.weight))
         return ValidationScore((error, mean), error, wrong)
