@@ -41,11 +41,11 @@ toolchains:
 KERNELS := CMakeLists.txt $(wildcard src/billhook/kernels/*.[ch])
 
 .venv/.installed: .venv/bin/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[fit]'
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 .venv/.installed-dev: .venv/bin/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[fit,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[xgboost,dev]'
 	@touch $@ .venv/.installed
 
 clean:

@@ -87,11 +87,13 @@ def xgboost(case, codes, y, n_bins):
     import xgboost as library
 
     n_classes = int(y.max()) + 1
-    parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "max_leaves": LEAVES, "eta": RATE,
-                  "max_bin": int(n_bins.max()), "nthread": 1, "objective": "binary:logistic"}  # fmt: skip
+    parameters = {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0, "max_leaves": LEAVES,
+                  "eta": RATE, "max_bin": int(n_bins.max()), "nthread": 1}  # fmt: skip
     if n_classes > 2:
         of_classes = {"num_class": n_classes, "multi_strategy": "multi_output_tree"}
         parameters |= {"objective": "multi:softprob", **of_classes}
+    else:
+        parameters["objective"] = "binary:logistic"
     data = library.QuantileDMatrix(codes, y, max_bin=int(n_bins.max()), nthread=1)
     return as_forest(library.train(parameters, data, case.n_trees))
 
@@ -145,7 +147,7 @@ def main():
         if arguments.only and case.name not in arguments.only:
             continue
         codes, y, test, y_test, n_bins = rows_of(case)
-        seconds, models = {g: math.inf for g in growers}, {}
+        seconds, models = dict.fromkeys(growers, math.inf), {}
         for _ in range(arguments.rounds):
             for grower in growers:
                 start = time.process_time()

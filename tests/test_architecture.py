@@ -24,17 +24,28 @@ def imports_of(path):
     return names
 
 
+C_SOURCES = sorted((SOURCE / "kernels").glob("*.[ch]"))
+# What knows of Python; all else is plain C.
+OF_PYTHON = ("arguments", "bind", "module")
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_only_kernels_import_the_compiler(path):
+def test_only_kernels_import_the_extension(path):
     if path.parent != SOURCE / "kernels":
-        assert not [name for name in imports_of(path) if name.partition(".")[0] in ("numba", "llvmlite")]
+        assert not [name for name in imports_of(path) if name.startswith("billhook.kernels._native")]
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "kernels").glob("_[a-z]*.py")), ids=lambda path: path.name)
-def test_a_kernel_calls_only_kernels_of_its_own_file(path):
-    """The compiler's cache is as old as the file of the caller: a change of a callee elsewhere would go unseen."""
-    own = [name for name in imports_of(path) if name.startswith("billhook")]
-    assert set(own) <= {"billhook.kernels._compile.compiled"}
+@pytest.mark.parametrize("path", C_SOURCES, ids=lambda path: path.name)
+def test_kernels_are_plain_c_without_state(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    assert max(map(len, text.splitlines())) <= 118
+    if not path.stem.startswith(OF_PYTHON):
+        includes = re.findall(r'#include ["<](.*?)[">]', text)
+        assert not {"Python.h", "arguments.h", "bindings.h"} & set(includes)
+        assert not re.findall(r"\b(malloc|calloc|realloc|free|alloca)\s*\(", text)
+        # Outside of functions only what never changes.
+        assert not re.findall(r"^static (?!const\b|inline\b|HOT\b|__forceinline\b)[^(]*[=;]$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -91,6 +102,7 @@ def test_the_import_contract_has_every_folder_in_the_order_data_flows():
         "forest",
         "tables",
         "interop",
+        "growing",
         "pruning",
         "refinement",
         "packing",

@@ -205,7 +205,7 @@ def one_process(X, y, n_rounds, **parameters):
 
 
 def test_growing_with_a_vector_in_each_leaf_is_that_of_one_process(client):
-    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
     X, y = DIGITS
     labels = np.array([f"digit {k}" for k in y])
     parts = Partitions.from_arrays(X, labels, n_parts=3)
@@ -238,7 +238,7 @@ def test_growing_with_a_vector_in_each_leaf_is_that_of_one_process(client):
 
 
 def test_growing_for_two_classes_and_for_numbers(client):
-    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
     X, y = CANCER
     forest = grow_on_cluster(client, Partitions.from_arrays(X, y, n_parts=2), n_rounds=10, max_leaves=8)
     alone = one_process(X, y, 10, max_leaves=8, objective="binary:logistic")
@@ -254,7 +254,7 @@ def test_growing_for_two_classes_and_for_numbers(client):
 
 
 def test_growing_begins_anew_when_a_worker_dies(mortal, monkeypatch):
-    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
     from xgboost import dask as boosting
 
     X, y = DIGITS

@@ -4,7 +4,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 import billhook as bh
 
-xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[fit]'")
+xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)

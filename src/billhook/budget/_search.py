@@ -25,8 +25,6 @@ FINALISTS = (8, 5, 3, 3, 2)
 # The shares of the time at which trying and comparing stop. The rest is for the last model.
 EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
 LEAST_BATCH, START_BATCH = 8, 16
-WARM_UP_ROWS, WARM_UP_LEAVES, WARM_UP_BUDGET = 300, 4, 400
-MANY_CLASSES = 50
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
@@ -182,7 +180,6 @@ class Search:
         starts = self._starts()
         quickest = self._canonical(starts[: len(self.budgets)])
         if self.clock.limit is not None:
-            self._warm_up(starts)
             self._run(quickest, 0, is_quick=True, is_enough=lambda: False)
             # Where trials are slow, many on one split tell more than few on several.
             seconds = np.mean([self.outcomes[trial][0].seconds for trial in quickest])
@@ -201,18 +198,6 @@ class Search:
             if not trials:
                 return
             self._try(trials, is_stopping=True)
-
-    def _warm_up(self, starts: list[Trial]) -> None:
-        """Have kernels compiled, as they are when they first run: else the first trials would seem slow."""
-        rows = self.whole.rows
-        n_classes = 0 if rows.classes is None else rows.classes.size
-        if self.whole.user_ensemble is None and n_classes <= MANY_CLASSES:
-            few = self.whole.sample(max(WARM_UP_ROWS, 5 * n_classes))
-            first = starts[0].growth
-            compressions = dict.fromkeys(trial.compression for trial in starts if trial.growth == first)
-            growth = self.trying.canonical(replace(first, leaves=WARM_UP_LEAVES))
-            trials = tuple(Trial(WARM_UP_BUDGET, growth, compression) for compression in compressions)
-            few.run(TrialBatch(growth, 0, True, trials))
 
     def _is_enough(self) -> bool:
         if self.n_trials is not None:

@@ -75,7 +75,7 @@ def _grown(client: "Client", parts: Partitions, n_rounds: int, parameters: dict[
     try:
         from xgboost import dask as boosting
     except ImportError:
-        raise ImportError("to grow trees on a cluster, pip install 'billhook[fit,dask]'") from None
+        raise ImportError("to grow trees on a cluster, pip install 'billhook[xgboost,dask]'") from None
 
     is_classes = not str(parameters.get("objective", "")).startswith(FOR_REGRESSION)
     # Held until the end: X and y are taken out of them one after the other.

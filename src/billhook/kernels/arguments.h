@@ -1,4 +1,4 @@
-/* Arguments of Python functions as pointers and numbers: arrays come by the buffer protocol, checked for what they hold.
+/* Arguments of Python functions as pointers and numbers: arrays come by the buffer protocol, and are checked.
 
    A function of the extension takes positional arguments only:
 

@@ -25,8 +25,8 @@ static void *sums_of(const Growth *growth, size_t number)
 }
 
 /* Put the rows that go left before those that go right, each in the order they had; return where the right begin. */
-INLINE size_t partition_as(const int is_wide, const void *column, size_t bin, size_t left_too, uint32_t *RESTRICT rows,
-                           uint32_t *RESTRICT spare, size_t begin, size_t end)
+INLINE size_t partition_as(const int is_wide, const void *column, size_t bin, size_t left_too,
+                           uint32_t *RESTRICT rows, uint32_t *RESTRICT spare, size_t begin, size_t end)
 {
     size_t to = begin, n_right = 0;
     for (size_t i = begin; i < end; i++) {
@@ -105,8 +105,8 @@ static int take_test(const Growth *growth, const OpenLeaf *leaf)
     return 1;
 }
 
-/* Give two new leaves their sums and histograms: the smaller one's is made of its rows, the other's is what is left of
-   their parent's. */
+/* Give two new leaves their sums and histograms: the smaller one's is made of its rows, the other's is what is left
+   of their parent's. */
 static void open_children(Growth *growth, size_t left, size_t right, int32_t bin, int missing_left)
 {
     GrowthScratch *scratch = growth->scratch;
@@ -292,7 +292,8 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
             open_children(&growth, left, right, parent.bin, parent.missing_left);
     }
     for (size_t i = 0; i < n_leaves; i++) {
-        double *of_leaf = nodes->weight + leaf[i].node, *value = nodes->value + (size_t)leaf[i].node * options->n_outputs;
+        double *of_leaf = nodes->weight + leaf[i].node;
+        double *value = nodes->value + (size_t)leaf[i].node * options->n_outputs;
         if (options->n_lanes > 1)
             settle_many(&growth, &leaf[i], score, value);
         else

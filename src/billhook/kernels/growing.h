@@ -27,7 +27,7 @@ typedef struct {
     const void *cells; /* (rows, features): bins, 16 or 32 bits; or, of all rows, those other than the commonest */
     int cells_are_wide;
     const int64_t *row_start; /* where the cells of each row begin; NULL if a row has one for each feature */
-    const int32_t *commonest; /* the commonest bin of each feature, which has no cells; used if row_start is not NULL */
+    const int32_t *commonest; /* of each feature the bin that has no cells; used if row_start is not NULL */
 } BinnedRows;
 
 /* What a tree is grown by. */
@@ -71,7 +71,7 @@ typedef struct {
     void *sums;              /* max_leaves of `ints_of_bin` */
     int64_t *prefix;         /* 4 n_bins */
     float *gain;             /* 2 n_bins */
-    uint8_t *is_used;        /* by bin and, for those that missing values go left at, n_bins further; kept between trees */
+    uint8_t *is_used;        /* by bin; n_bins further, with missing values to the left; kept between trees */
     int64_t *n_used;
     uint32_t *feature_order; /* one a feature */
 } GrowthScratch;
@@ -87,8 +87,8 @@ typedef struct {
     double *weight;         /* of the rows */
 } GrownNodes;
 
-/* Write codes (rows, features), bins within the feature, as columns (features, rows), and add to `count` how many rows
-   each bin has. */
+/* Write codes (rows, features), bins within the feature, as columns (features, rows), and add to `count` how many
+   rows each bin has. */
 void columns_of_codes(size_t n_rows, size_t n_features, const void *codes, int is_wide, const int32_t *first,
                       void *columns, int64_t *count);
 

@@ -174,7 +174,7 @@ static HOT void round_many(const float *RESTRICT g, const float *RESTRICT h, siz
     }
 }
 
-/* One output, at most 65,535 rows: the slope in the upper half, the curvature, which is not negative, in the lower. */
+/* One output, at most 65,535 rows: the slope in the upper half, the curvature, never negative, in the lower. */
 static HOT void round_into_one(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, float times_g,
                                float times_h, int64_t *RESTRICT whole)
 {

@@ -73,8 +73,8 @@ INLINE void add_pairs(const BinnedRows *rows, const int is_sparse, const int cel
     }
 }
 
-/* Eight numbers that are added at once. Written as a loop, compilers keep them in eight registers, and add them one by
-   one. */
+/* Eight numbers that are added at once. Written as a loop, compilers keep them in eight registers, and add them one
+   by one. */
 #if defined(__GNUC__) || defined(__clang__)
 typedef int32_t Eight __attribute__((vector_size(32)));
 

@@ -234,7 +234,8 @@ static void gains_of_vectors(const BinnedRows *rows, size_t n_lanes, int is_wide
 
 /* ---- Which split. */
 
-/* Return the first of the largest, or -1 if none is above 0. Floats that are not negative are ordered as their bits. */
+/* Return the first of the largest, or -1 if none is above 0. Floats that are not negative have the order of their
+   bits. */
 static HOT int64_t first_of_largest(const float *gain, size_t begin, size_t end)
 {
     int32_t largest = 0;

@@ -4,7 +4,16 @@
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *lists[] = {codebook_methods, descent_methods, descent_rows_methods, forest_methods, growing_methods, interop_methods, pruning_methods, sgd_methods};
+    PyMethodDef *lists[] = {
+        codebook_methods,
+        descent_methods,
+        descent_rows_methods,
+        forest_methods,
+        growing_methods,
+        interop_methods,
+        pruning_methods,
+        sgd_methods,
+    };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (PyModule_AddFunctions(module, lists[i]) < 0)
             return -1;

@@ -49,7 +49,7 @@ def boost(
             from xgboost import XGBClassifier
         except ImportError:
             raise ImportError(
-                "to grow boosted trees, pip install 'billhook[fit]', or use engine = \"histogram\""
+                "to grow boosted trees, pip install 'billhook[xgboost]', or use engine = \"histogram\""
             ) from None
         # Without a limit of its own, XGBoost has one of 6.
         common["max_depth"] = common["max_depth"] or 0
