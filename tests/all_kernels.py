@@ -32,6 +32,77 @@ def digest(*arrays):
     return whole.hexdigest()[:16]
 
 
+def note_calls(unused):
+    """Have each function that is called taken off `unused`, by all who import it from now on."""
+    from billhook import kernels
+
+    def noting(name, function):
+        def call(*arguments):
+            unused.discard(name)
+            return function(*arguments)
+
+        return call
+
+    for name in kernels.__all__:
+        if name != "Walker":  # a type, which annotations name
+            unused.add(name)
+            setattr(kernels, name, noting(name, getattr(kernels, name)))
+
+
+def grown_trees():
+    """Yield names and digests of trees: all losses, kinds of rows and ways to choose a split."""
+    import numpy as np
+
+    from billhook.growing import BinnedRows, Boosting, grow_random_forest
+
+    rng = np.random.default_rng(2)
+
+    def rows_of(n_rows, n_bins, missing=0.0, common=0.0):
+        codes = rng.integers(0, n_bins, (n_rows, 6)).astype(np.uint16 if n_bins > 255 else np.uint8)
+        codes[rng.random(codes.shape) < common] = 1
+        has_missing = np.arange(6) % 2 < (missing > 0.0)
+        codes[(rng.random(codes.shape) < missing) & has_missing] = n_bins
+        return BinnedRows.of(codes, n_bins + has_missing, has_missing)
+
+    def digest_of(trees):
+        fields = ("feature", "bin", "missing_left", "value", "gain", "n_rows", "row_weight")
+        return digest(*(getattr(tree, name) for tree in trees for name in fields))
+
+    kinds = {
+        "dense": rows_of(300, 16),
+        "sparse": rows_of(300, 16, common=0.8),
+        "missing": rows_of(300, 16, missing=0.2),
+        "many bins": rows_of(300, 20_000),
+        "sparse, many bins": rows_of(300, 20_000, missing=0.1, common=0.8),
+        "many rows": rows_of(66_000, 16, missing=0.1),
+        "sparse, many rows": rows_of(66_000, 16, common=0.8),
+    }
+    for kind, rows in kinds.items():
+        number = rows.columns[0] - 2.0 * (rows.columns[1] > 5) + rng.normal(size=rows.n_rows)
+        weight = rng.uniform(0.5, 2.0, rows.n_rows)
+        is_small = rows.n_rows < 1000
+        for loss in ("squared", "absolute", "poisson", "logistic"):
+            target = {"poisson": np.floor(np.abs(number)), "logistic": number > 7.0}.get(loss, number)
+            boosting = Boosting(rows, target, weight, loss=loss, max_leaves=9)
+            yield f"grow, {loss}, {kind}", digest_of([boosting.grow() for _ in range(2)])
+        for n_classes in (3, 11, 18, 30, 40) if is_small else (3,):
+            target = rng.integers(0, n_classes, rows.n_rows)
+            for more in ({}, {"reuse_factor": 2.0}, {"max_tests": 5}):
+                boosting = Boosting(rows, target, weight, loss="softmax", n_classes=n_classes, max_leaves=5, **more)
+                yield f"grow, {n_classes}, {more}, {kind}", digest_of([boosting.grow() for _ in range(2)])
+            for is_extra in (False, True):
+                forest = grow_random_forest(
+                    rows, target, weight, n_classes=n_classes, n_trees=2, max_leaves=9, max_features=2,
+                    is_extra=is_extra,
+                )  # fmt: skip
+                yield f"random forest, {n_classes}, {is_extra}, {kind}", digest_of(forest)
+        for is_extra in (False, True):
+            forest = grow_random_forest(
+                rows, number, weight, n_classes=None, n_trees=2, max_leaves=9, max_features=6, is_extra=is_extra
+            )
+            yield f"random forest, numbers, {is_extra}, {kind}", digest_of(forest)
+
+
 def results():
     """Yield names and digests."""
     import numpy as np
@@ -44,6 +115,7 @@ def results():
     )
 
     import billhook as bh
+    from in_parts import Here, refined_in_parts
     from made_up import random_forest, tricky_rows
 
     made_up = random_forest(np.random.default_rng(0), sizes=(1, 5, 40, 63, 200))
@@ -54,6 +126,12 @@ def results():
     per_class = random_forest(np.random.default_rng(0), sizes=(5, 32) * 6, per_class=True)
     rows = tricky_rows(np.random.default_rng(1), 700, 3)
     yield "walk, a class a tree", digest(per_class.predict_proba(rows), per_class.predict(rows.astype(np.float64)))
+
+    # As if it were too large to be laid out.
+    rows = tricky_rows(np.random.default_rng(1), 90, 3)
+    plain = random_forest(np.random.default_rng(0), sizes=(1, 5, 40, 63, 200))
+    plain.__dict__["_tables"] = None
+    yield "walk, plainly", digest(plain.apply(rows), plain.decision_function(rows), plain.predict(rows))
 
     X, y = make_regression(500, 6, noise=5.0, random_state=0)
     counts = HistGradientBoostingRegressor(loss="poisson", max_iter=12, random_state=0).fit(X, np.abs(y).round())
@@ -93,6 +171,11 @@ def results():
                     forest, X, y, loss=loss, solver=solver, epochs=3, validation_fraction=None, random_state=0, **more
                 )
                 yield f"refine {solver} {more}, {loss}, {n_classes}", digest(refined.value, refined.tree_weight)
+            holder = Here(forest, X, np.asarray(y), np.ones(len(y)), loss, 3)
+            yield (
+                f"refine in parts, {loss}, {n_classes}",
+                digest(refined_in_parts(forest, holder, loss).value),
+            )
             merged = bh.merge(forest, X, y, max_leaves=100, loss=loss)
             yield f"merge, {loss}, {n_classes}", digest(merged.value, merged.threshold)
             if loss in ("cross_entropy", "mse"):
@@ -115,4 +198,7 @@ def results():
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         use(sys.argv[1])
-    print(json.dumps(dict(results()), indent=1))
+    never_called = set()
+    note_calls(never_called)
+    found = dict(results()) | dict(grown_trees())
+    print(json.dumps(found | {"never called": sorted(never_called)}, indent=1))

@@ -1,5 +1,7 @@
 """Trees of our own against naive sums over rows, against XGBoost's, and against scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_regression
@@ -189,6 +191,8 @@ def test_it_goes_on_where_it_stopped_and_knows_no_order_of_rows(loss):
 
     once, trees = grown(np.arange(300), 5)
     again, _ = grown(np.arange(300), 2)
+    again.free_memory()
+    assert again._grower._histograms.nbytes == 0
     for _ in range(3):
         again.grow()
     other, _ = grown(np.random.default_rng(6).permutation(300), 1)
@@ -335,6 +339,65 @@ def test_rows_that_cannot_be_grown_on_are_refused():
         BinnedRows.of(codes, n_bins - 1, has_missing)
     with pytest.raises(TypeError, match="uint8 or uint16, not int64"):
         BinnedRows.of(codes.astype(np.int64), n_bins, has_missing)
+    with pytest.raises(ValueError, match="a bin beside that of missing values"):
+        BinnedRows.of(np.zeros((5, 1), np.uint8), np.array([1]), np.array([True]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"first": np.array([0, 2, 2], np.int32)}, "no bin, or only that of missing values"),
+        ({"first": np.array([1, 3, 5], np.int32)}, "not counted from 0"),
+        ({"has_missing": np.zeros(3, bool)}, "of other features"),
+        ({"commonest": np.array([0, 1], np.int32)}, "not one of its feature"),
+        ({"row_start": np.zeros(3, np.int64)}, "row_start is of other rows"),
+        ({"cells": np.zeros(7, np.uint16)}, "cells are missing"),
+    ],
+)
+def test_bins_that_do_not_belong_together_are_refused(changed, message):
+    rows = BinnedRows.of(np.array([[0, 1], [1, 0], [0, 0], [1, 1]], np.uint8), np.array([2, 2]), np.zeros(2, bool))
+    boosting = Boosting(replace(rows, **changed), np.arange(4.0), np.ones(4), loss="squared", max_leaves=3)
+    with pytest.raises(ValueError, match=message):
+        boosting.grow()
+
+
+@pytest.mark.parametrize(
+    ("n_outputs", "n_lanes", "loss"), [(1, 1, "softmax"), (3, 3, "softmax"), (0, 8, "softmax"), (1, 8, "squared")]
+)
+def test_gradients_that_are_no_whole_registers_are_refused(n_outputs, n_lanes, loss):
+    score = np.zeros((4, n_lanes), np.float32)
+    of_row = np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match="up to a multiple of 8"):
+        loss_gradients(CODES[loss], n_outputs, score, of_row, of_row, score.copy(), score.copy())
+
+
+def test_rows_that_hardly_count_are_not_split_off_first():
+    """Their weights are rounded to nothing, and their gradients are not; alone they would gain without limit."""
+    codes = np.zeros((1000, 2), np.uint8)
+    codes[500:, 0], codes[990:, 1] = 1, 1
+    target, weight = np.where(np.arange(1000) < 500, -1.0, 1.0), np.ones(1000)
+    target[990:], weight[990:] = 1e4, 2e-8
+    rows = BinnedRows.of(codes, np.array([2, 2]), np.zeros(2, bool))
+    for is_extra in (False, True):
+        tree = grow_random_forest(
+            rows, target, weight, n_classes=None, n_trees=1, max_leaves=2, max_features=2, is_extra=is_extra
+        )[0]
+        assert tree.feature[0] == 0
+
+
+def test_a_forest_reads_bins_as_they_were_grown_on():
+    codes, n_bins, has_missing = made_up(16, n_rows=400, missing=0.3)
+    is_missing = has_missing & (codes == n_bins - 1)
+    target = targets(np.where(is_missing, 0, codes), "squared", 17)  # those go left
+    rows = BinnedRows.of(codes, n_bins, has_missing)
+    boosting = Boosting(rows, target, np.ones(400), loss="squared", max_leaves=12)
+    trees = [boosting.grow() for _ in range(5)]
+    assert any((tree.missing_left & (tree.feature >= 0)).any() for tree in trees)
+    forest = forest_of_trees(
+        trees, tree_weight=np.ones(5), averages=False, tree_column=np.zeros(5, np.int32), base=boosting.base,
+        link="identity", task="regression", n_features=4,
+    )  # fmt: skip
+    assert forest.predict(rows.numbers()) == pytest.approx(scores(boosting, codes, n_bins, 5)[:, 0])
 
 
 def test_rows_that_are_all_alike_are_one_leaf():

@@ -52,11 +52,13 @@ def test_an_array_that_cannot_be_written_to_is_refused():
 
 
 def test_nothing_is_held_after_an_error():
-    weight = np.ones(3)
-    with pytest.raises(TypeError):
-        average_upwards(*arguments(weight=weight, value=np.ones(3)))
-    weight.resize(4, refcheck=False)
-    given = bytearray(24)
-    with pytest.raises(TypeError):
-        average_upwards(*arguments(weight=given))  # bytes, not float64
-    given.append(0)  # a bytearray whose buffer is held cannot grow
+    given = bytearray(24)  # which cannot grow while its buffer is held
+    for kind, value in [
+        ("B", np.ones((3, 2))),  # bytes, not float64
+        ("d", np.ones(3)),  # the next argument is of another shape
+        ("d", np.ones((4, 2))),  # arguments do not belong together
+    ]:
+        with memoryview(given).cast(kind) as weight, pytest.raises((TypeError, ValueError)):
+            average_upwards(*arguments(weight=weight, value=value))
+        given.append(0)
+        del given[-1]

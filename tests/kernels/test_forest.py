@@ -155,6 +155,24 @@ def test_softmax(shape):
     np.testing.assert_allclose(scores, expected, rtol=2e-15 * shape[1], atol=1e-300)
 
 
+@pytest.mark.parametrize("link", ["softmax", "logistic"])
+@pytest.mark.parametrize("rounding", ["nearest", "down"])
+def test_a_forest_that_cannot_be_laid_out_is_walked_plainly(link, rounding):
+    rng = np.random.default_rng(0)
+    n_classes = 3 if link == "softmax" else 2
+    forest = random_forest(rng, sizes=SIZES, n_classes=n_classes)
+    if link == "logistic":
+        forest = replace(forest, value=forest.value[:, :1], base=forest.base[:1], link=link)
+    forest = replace(forest, rounding=rounding)
+    plain = replace(forest)
+    plain.__dict__["_tables"] = None
+    for X in (tricky_rows(rng, 90, 3), float64_rows(rng, 90, 3)):
+        np.testing.assert_array_equal(plain.apply(X, n_jobs=2), naive.forest.apply(forest, as_rows(X, forest)))
+        np.testing.assert_array_equal(plain.decision_function(X), forest.decision_function(X))
+        np.testing.assert_array_equal(plain.predict(X), forest.predict(X))
+    assert plain._walker is None
+
+
 def test_leaf_numbers_are_written_from_the_given_row_on():
     rng = np.random.default_rng(0)
     forest = random_forest(rng, sizes=(5, 40))

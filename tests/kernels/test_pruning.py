@@ -169,3 +169,11 @@ def test_shapes_and_types_are_checked():
         kernels.weigh_agreement(votes.astype(np.uint64), weight, True, np.zeros((4, 4), np.int64))
     with pytest.raises(TypeError, match=r"add_tree: argument 1 .* uint16 or uint32"):
         kernels.add_tree(leaf[0].astype(np.uint8), value, score)
+
+
+@pytest.mark.parametrize("largest", [1e308, 5e-324])
+def test_scores_whose_range_no_bins_can_divide_count_for_nothing(largest):
+    leaf, offset, value, y, weight = trees(3, 40, 2)
+    value = np.where(value > 0.4, largest, -largest)
+    score = np.where(np.arange(80).reshape(40, 2) % 3 == 0, largest, -largest)
+    assert kernels.largest_area(score, y, weight, np.array([2, 0, 1]), leaf, offset, value) == 2

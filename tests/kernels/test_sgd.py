@@ -137,3 +137,10 @@ def test_other_types_are_refused():
         sgd_epoch(*(given | {"leaf": given["leaf"].astype(np.int64)}).values())
     with pytest.raises(TypeError, match="shuffle: argument 1"):
         shuffle(np.zeros(3, np.int64), 1)
+
+
+def test_a_batch_is_no_larger_than_the_rows():
+    given, same = arguments(3), arguments(3)
+    given["batch_size"], same["batch_size"] = 2**62, 40
+    assert sgd_epoch(*given.values()) == sgd_epoch(*same.values())
+    assert (given["table"] == same["table"]).all()

@@ -1,5 +1,9 @@
 """What a study measures, against the same done the plain way."""
 
+import sys
+from contextlib import closing
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -256,6 +260,18 @@ def test_an_error_that_cannot_be_pickled_is_said_too(error, type_, message, tmp_
     monkeypatch.setattr(_unit_process, "COMMAND", f"import on_workers; on_workers.serve_and_fail({error})")
     with pytest.raises(type_, match=message):
         bh.study.run(study_of(Method("RF"), folds=2), tmp_path / "results", n_jobs=1, time_limit=60.0)
+
+
+def nothing_of_the_sort():
+    """Be a function that the process cannot import."""
+
+
+def test_a_request_that_the_process_cannot_read_is_an_error_and_not_waited_for(monkeypatch):
+    monkeypatch.setattr(nothing_of_the_sort, "__module__", "not_there")
+    monkeypatch.setitem(sys.modules, "not_there", SimpleNamespace(nothing_of_the_sort=nothing_of_the_sort))
+    unit = Unit("digits", 0, "random_forest")
+    with closing(_unit_process.UnitProcess()) as process, pytest.raises(ModuleNotFoundError, match="not_there"):
+        process.run_unit(study_of(Method("RF")), unit, nothing_of_the_sort, set(), lambda _: None, None)
 
 
 @pytest.mark.parametrize("seed", range(20))

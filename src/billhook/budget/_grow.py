@@ -61,6 +61,7 @@ class GrowingEnsemble:
             )
         while len(self._boosting.trees) < n_trees:
             self._boosting.grow()
+        self._boosting.free_memory()  # ensembles are kept, in case that they are to grow on
         forest = forest_of_trees(
             self._boosting.trees,
             **_fields(rows, n_trees),
@@ -100,7 +101,7 @@ class GrowingEnsemble:
             origin=f"billhook.{growth.family}",
         )
         forest = replace(forest, value=forest.value * width + middle)
-        return best_first(forest, self.bins.columns.T.astype(np.float32), rows.labels[train], weight)
+        return best_first(forest, self.bins.numbers(), rows.labels[train], weight)
 
 
 def _fields(rows: TrainingRows, n_trees: int) -> dict[str, Any]:

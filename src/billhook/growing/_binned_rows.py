@@ -47,6 +47,8 @@ class BinnedRows:
         n_rows, n_features = codes.shape
         if codes.dtype not in (np.uint8, np.uint16):
             raise TypeError(f"codes are uint8 or uint16, not {codes.dtype}")
+        if (np.asarray(n_bins) <= has_missing).any():
+            raise ValueError("a feature needs a bin beside that of missing values")
         first = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int32)
         columns = np.empty((n_features, n_rows), codes.dtype)
         count = np.zeros(int(first[-1]), np.int64)
@@ -77,3 +79,10 @@ class BinnedRows:
     def n_bins(self) -> int:
         """How many bins all features have."""
         return int(self.first[-1])
+
+    def numbers(self) -> NDArray[np.float32]:
+        """Return the bins (rows, features), counted within the feature, as a forest reads them: NaN if missing."""
+        numbers = self.columns.T.astype(np.float32)
+        for f in np.flatnonzero(self.has_missing):
+            numbers[self.columns[f] == self.first[f + 1] - self.first[f] - 1, f] = np.nan
+        return numbers

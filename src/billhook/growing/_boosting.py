@@ -97,6 +97,10 @@ class Boosting:
         self.trees.append(grower.grow(self._target, self._weight, self._score))
         return self.trees[-1]
 
+    def free_memory(self) -> None:
+        """Give back memory that only a growing tree needs; the next one takes it again."""
+        self._grower.free_memory()
+
 
 def start_scores(loss: GrowthLoss, target: NDArray[Any], weight: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
     """Return the best constant scores, which the trees are added to."""

@@ -12,6 +12,7 @@ from billhook.kernels import grow_tree
 LANES = 8
 MOST_NARROW_ROWS = 65_535
 SQUARED, LOGISTIC, SOFTMAX, ABSOLUTE, POISSON, SHARES = range(6)
+NO_HISTOGRAMS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,15 @@ class TreeGrower:
             (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64
         )
         n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
-        # Memory that is not touched is not taken.
-        self._histograms = np.empty(options.max_leaves * n_bytes // 8 + 1, np.int64)
+        self._histogram_size = options.max_leaves * n_bytes // 8 + 1
+        self._histograms = NO_HISTOGRAMS
         self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
         self.is_used, self._n_used = np.zeros(2 * rows.n_bins, np.bool_), np.zeros(1, np.int64)
         self._every = np.arange(rows.n_rows, dtype=np.uint32)
+
+    def free_memory(self) -> None:
+        """Give back what most memory is taken by, a histogram for each leaf, until the next tree is grown."""
+        self._histograms = NO_HISTOGRAMS
 
     def grow(
         self,
@@ -82,6 +87,9 @@ class TreeGrower:
     ) -> GrownTree:
         """Return the tree that is grown by the gradients `g` and `h`; `score` is moved by its values."""
         rows, o = self.rows, self.options
+        if not self._histograms.size:
+            # Memory that is not touched is not taken.
+            self._histograms = np.empty(self._histogram_size, np.int64)
         n_nodes = 2 * o.max_leaves - 1
         feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
         missing_left, n_rows, row_weight = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64), np.empty(n_nodes)

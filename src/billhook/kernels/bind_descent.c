@@ -77,13 +77,7 @@ static const char *wrong_with_state(const RowArrays *rows, const Array *column, 
     return NULL;
 }
 
-/* Return memory for so many numbers that begins where a line of the cache does. */
-static double *numbers_for(Call *call, size_t n)
-{
-    const uintptr_t line = 64;
-    char *memory = scratch_for(call, n * sizeof(double) + line);
-    return memory == NULL ? NULL : (double *)(memory + (line - (uintptr_t)memory % line) % line);
-}
+static double *numbers_for(Call *call, size_t n) { return scratch_for(call, n * sizeof(double)); }
 
 /* Give a step its memory; return 0, with an error set, if there is none. */
 static int make_step(Call *call, size_t most, size_t n_values, size_t n_columns, TreeStep *step)

@@ -1,6 +1,39 @@
 #include "bindings.h"
 #include "growing.h"
 
+/* What is wrong with where the bins of each feature begin, NULL if nothing is. Each has one, and another for missing
+   values. */
+static const char *wrong_with_bins(const Array *first, const Array *has_missing, Py_ssize_t n_features)
+{
+    if (first->size != n_features + 1 || (has_missing != NULL && has_missing->size != n_features))
+        return "first or has_missing is of other features";
+    for (Py_ssize_t f = 0; f < n_features; f++)
+        if ((int64_t)first->i32[f + 1] - first->i32[f] <= (has_missing != NULL && has_missing->u8[f]))
+            return "a feature has no bin, or only that of missing values";
+    return first->i32[0] == 0 ? NULL : "bins are not counted from 0";
+}
+
+/* What is wrong with the cells of the rows, NULL if nothing is. */
+static const char *wrong_with_cells(const Array *columns, const Array *first, const Array *cells,
+                                    const Array *row_start, const Array *commonest)
+{
+    const Py_ssize_t n_features = columns->length[0], n_rows = columns->length[1];
+    if (commonest->size != n_features)
+        return "commonest is of other features";
+    for (Py_ssize_t f = 0; f < n_features; f++)
+        if (commonest->i32[f] < first->i32[f] || commonest->i32[f] >= first->i32[f + 1])
+            return "a commonest bin is not one of its feature";
+    if (row_start->size != 0 && row_start->size != n_rows + 1)
+        return "row_start is of other rows";
+    return cells->size < (row_start->size ? row_start->i64[n_rows] : columns->size) ? "cells are missing" : NULL;
+}
+
+/* Whether gradients have room for so many outputs: one lane, or several whole registers. */
+static int are_lanes(Py_ssize_t n_lanes, Py_ssize_t n_outputs)
+{
+    return 1 <= n_outputs && n_outputs <= n_lanes && (n_lanes == 1 || n_lanes % LANES == 0);
+}
+
 static PyObject *py_columns_of_codes(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
 {
     (void)module;
@@ -8,9 +41,12 @@ static PyObject *py_columns_of_codes(PyObject *module, PyObject *const *args, Py
     Array codes, first, columns, count;
     if (!take(&call, args, n_args, "C2 i1 C2* q1*", &codes, &first, &columns, &count))
         return NULL;
+    const char *wrong = wrong_with_bins(&first, NULL, codes.length[1]);
+    if (wrong != NULL)
+        return fail(&call, wrong);
     if (columns.length[0] != codes.length[1] || columns.length[1] != codes.length[0]
-        || columns.item_size != codes.item_size || first.size != codes.length[1] + 1)
-        return fail(&call, "codes, first and columns do not belong together");
+        || columns.item_size != codes.item_size || count.size != first.i32[codes.length[1]])
+        return fail(&call, "codes, first, columns and count do not belong together");
     Py_BEGIN_ALLOW_THREADS
     columns_of_codes((size_t)codes.length[0], (size_t)codes.length[1], codes.data, codes.item_size == 2, first.i32,
                      columns.data, count.i64);
@@ -45,8 +81,11 @@ static PyObject *py_loss_gradients(PyObject *module, PyObject *const *args, Py_s
     if (!take(&call, args, n_args, "n n f2 f1 f1 f2* f2*", &loss, &n_outputs, &score, &target, &weight, &g, &h))
         return NULL;
     if (target.size != score.length[0] || weight.size != score.length[0] || g.size != score.size
-        || h.size != score.size || n_outputs > score.length[1])
+        || h.size != score.size)
         return fail(&call, "score, target, weight, g and h do not belong together");
+    if (!are_lanes(score.length[1], n_outputs) || (loss == GROW_SOFTMAX && score.length[1] == 1)
+        || (loss != GROW_SOFTMAX && loss != GROW_SHARES && score.length[1] != 1))
+        return fail(&call, "score has not one number for each output, or more than that, up to a multiple of 8");
     Py_BEGIN_ALLOW_THREADS
     loss_gradients((int)loss, (size_t)score.length[0], (size_t)n_outputs, (size_t)score.length[1], score.f32,
                    target.f32, weight.f32, g.f32, h.f32);
@@ -78,8 +117,15 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
               &largest_step, &reuse_factor, &max_tests, &n_tried_features, &is_random_threshold, &takes_medians,
               &is_share, &seed))
         return NULL;
-    if (first.size < 1)
-        return fail(&call, "first is empty");
+    const char *wrong = wrong_with_bins(&first, &has_missing, columns.length[0]);
+    if (wrong == NULL)
+        wrong = wrong_with_cells(&columns, &first, &cells, &row_start, &commonest);
+    if (wrong == NULL && (max_leaves < 1 || max_tests < 0 || n_tried_features < 0))
+        wrong = "max_leaves is below 1, or another number below 0";
+    if (wrong == NULL && !are_lanes(g.length[1], n_outputs))
+        wrong = "gradients have not one number for each output, or more than that, up to a multiple of 8";
+    if (wrong != NULL)
+        return fail(&call, wrong);
     const size_t n_lanes = (size_t)g.length[1];
     const BinnedRows rows = {
         .n_rows = (size_t)columns.length[1],
@@ -115,13 +161,12 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     gradients.whole_one = whole.i64;
     const size_t n_nodes = 2 * (size_t)max_leaves - 1, n_ints = ints_of_bin(&options);
     const size_t n_whole = n_lanes > 1 ? (rows.n_rows * n_lanes + 1) / 2 : rows.n_rows * (gradients.is_wide ? 2 : 1);
-    if (g.length[0] != columns.length[1] || h.size != g.size || score.size != g.size || max_leaves < 1
-        || has_missing.size != columns.length[0] || first.size != columns.length[0] + 1
+    if (g.length[0] != columns.length[1] || h.size != g.size || score.size != g.size
         || target.size != columns.length[1] || weight.size != columns.length[1]
         || (size_t)whole.size < n_whole || spare.size < 2 * sampled.size
         || (size_t)histograms.size * sizeof(int64_t)
                < (size_t)max_leaves * bytes_of_histogram(&rows, &options, gradients.is_wide)
-        || (size_t)is_used.size < 2 * rows.n_bins || n_used.size < 1 || n_outputs > g.length[1])
+        || (size_t)is_used.size < 2 * rows.n_bins || n_used.size < 1)
         return fail(&call, "rows, gradients and scratch do not belong together");
     if ((size_t)feature.size < n_nodes || (size_t)bin.size < n_nodes || (size_t)missing_left.size < n_nodes
         || (size_t)left.size < n_nodes || (size_t)right.size < n_nodes || (size_t)value.length[0] < n_nodes
@@ -146,7 +191,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         return failed(&call);
     size_t grown;
     Py_BEGIN_ALLOW_THREADS
-    round_gradients(&gradients, rows.n_rows, options.n_outputs, n_lanes);
+    round_gradients(&gradients, rows.n_rows, n_lanes);
     grown = grow_tree(&rows, &gradients, &options, &scratch, (size_t)sampled.size, target.f32, weight.f32,
                       is_share ? NULL : score.f32, &nodes);
     Py_END_ALLOW_THREADS

@@ -71,7 +71,7 @@ static PyObject *py_sgd_epoch(PyObject *module, PyObject *const *args, Py_ssize_
     epoch.square = a.moments.size > 0 ? a.moments.f64 + a.table.size : NULL;
     epoch.step_of = a.step_of.size > 0 ? a.step_of.i64 : NULL;
     epoch.loss = (int)a.loss;
-    epoch.batch_size = (size_t)a.batch_size;
+    epoch.batch_size = (size_t)(a.batch_size < a.order.size ? a.batch_size : a.order.size);
     uint32_t *first;
     if (!take_scratch(&call, &epoch, &first))
         return failed(&call);

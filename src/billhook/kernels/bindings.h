@@ -8,12 +8,11 @@
 /* An entry for the function py_NAME; what it does is said in `_native.pyi` and beside the kernel. */
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
-extern PyMethodDef growing_methods[];
-extern PyMethodDef forest_methods[];
 extern PyMethodDef codebook_methods[];
 extern PyMethodDef descent_methods[];
 extern PyMethodDef descent_rows_methods[];
 extern PyMethodDef forest_methods[];
+extern PyMethodDef growing_methods[];
 extern PyMethodDef interop_methods[];
 extern PyMethodDef pruning_methods[];
 extern PyMethodDef sgd_methods[];

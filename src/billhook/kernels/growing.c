@@ -143,10 +143,12 @@ typedef struct {
     float value, weight;
 } Residual;
 
+/* Equal values by their weights: `qsort` leaves them in an order of its own, and sums depend on it. */
 static int by_value(const void *a, const void *b)
 {
-    const float x = ((const Residual *)a)->value, y = ((const Residual *)b)->value;
-    return (x > y) - (x < y);
+    const Residual *x = a, *y = b;
+    const int order = (x->value > y->value) - (x->value < y->value);
+    return order ? order : (x->weight > y->weight) - (x->weight < y->weight);
 }
 
 /* Return the weighted median of what is left of the rows' targets; `sorted` is scratch. */

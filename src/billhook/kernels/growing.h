@@ -69,7 +69,7 @@ typedef struct {
     OpenLeaf *leaf;          /* max_leaves */
     void *histograms;        /* max_leaves of n_bins x `ints_of_bin` */
     void *sums;              /* max_leaves of `ints_of_bin` */
-    int64_t *prefix;         /* 4 n_bins */
+    int64_t *prefix;         /* n_bins, and `ints_of_bin` */
     float *gain;             /* 2 n_bins */
     uint8_t *is_used;        /* by bin; n_bins further, with missing values to the left; kept between trees */
     int64_t *n_used;
@@ -106,7 +106,7 @@ void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, c
                     const float *target, const float *weight, float *g, float *h);
 
 /* Round the gradients to whole numbers, as fine as sums allow; writes whole or whole_one, and the units. */
-void round_gradients(Gradients *gradients, size_t n_rows, size_t n_outputs, size_t n_lanes);
+void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes);
 
 /* Fill the histogram of these rows: for each bin the sums of the gradients. */
 void build_histogram(const BinnedRows *rows, const Gradients *gradients, const GrowthOptions *options,
@@ -146,14 +146,6 @@ INLINE size_t feature_of_bin(const BinnedRows *rows, int32_t bin)
             high = middle;
     }
     return low;
-}
-
-INLINE uint64_t mixed(uint64_t x)
-{
-    x += 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
 }
 
 #endif

@@ -193,9 +193,8 @@ static void round_side_by_side(const float *g, const float *h, size_t n_rows, do
     }
 }
 
-void round_gradients(Gradients *gradients, size_t n_rows, size_t n_outputs, size_t n_lanes)
+void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes)
 {
-    (void)n_outputs;
     const float largest_g = largest_of(gradients->g, n_rows * n_lanes);
     const float largest_h = largest_of(gradients->h, n_rows * n_lanes);
     /* The largest number: of 16 bits; or so that sums of all rows have 32, and the number itself is below 2^22; or as

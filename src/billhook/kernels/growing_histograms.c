@@ -5,12 +5,6 @@
 /* How far ahead rows are asked for: they are anywhere in memory. */
 enum { AHEAD = 8, LINE = 64 };
 
-#if defined(__GNUC__) || defined(__clang__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#else
-#define PREFETCH(address) ((void)(address))
-#endif
-
 size_t ints_of_bin(const GrowthOptions *options) { return 2 * options->n_lanes; }
 
 size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide)

@@ -20,7 +20,8 @@ static Units units_of(const Gradients *gradients, const GrowthOptions *options)
     const double to_units = (double)times / (double)gradients->unit_h;
     Units units = {.times = times, .needs_whole_leaf = options->n_lanes == 1 || options->is_share};
     units.l2 = (float)clamp(options->l2 * to_units, 1e-12, 1e15);
-    units.least = (float)clamp(options->min_weight * to_units, 0.0, 1e30);
+    /* A side whose weights are all rounded to nothing would be divided by nothing. */
+    units.least = (float)clamp(options->min_weight * to_units, options->is_share ? times : 0.0, 1e30);
     units.unit_of_gain = (float)((double)gradients->unit_g * gradients->unit_g / ((double)times * gradients->unit_h));
     return units;
 }
@@ -305,8 +306,7 @@ static void gains_of_feature(const BinnedRows *rows, const GrowthOptions *option
 }
 
 /* Let only tests in use be chosen, or those that gain enough more. Returns the place of the best, or -1. */
-static int64_t best_with_reuse(const BinnedRows *rows, const GrowthOptions *options, const GrowthScratch *scratch,
-                               size_t end, float own)
+static int64_t best_with_reuse(const GrowthOptions *options, const GrowthScratch *scratch, size_t end, float own)
 {
     int64_t any = -1, used = -1;
     for (size_t b = 0; b < end; b++) {
@@ -315,7 +315,6 @@ static int64_t best_with_reuse(const BinnedRows *rows, const GrowthOptions *opti
         if (scratch->is_used[b] && (used < 0 || scratch->gain[b] > scratch->gain[used]))
             used = (int64_t)b;
     }
-    (void)rows;
     if (options->max_tests > 0 && *scratch->n_used >= (int64_t)options->max_tests)
         return used;
     if (used < 0 || any < 0)
@@ -363,7 +362,7 @@ void find_split(const BinnedRows *rows, const Gradients *gradients, const Growth
     const size_t end = has_missing ? 2 * rows->n_bins : rows->n_bins;
     const int reuses = options->max_tests > 0 || options->reuse_factor > 1.0;
     const int64_t best =
-        reuses ? best_with_reuse(rows, options, scratch, end, own) : first_of_largest(scratch->gain, 0, end);
+        reuses ? best_with_reuse(options, scratch, end, own) : first_of_largest(scratch->gain, 0, end);
     leaf->bin = -1;
     leaf->gain = 0.0f;
     if (best >= 0 && (double)(scratch->gain[best] - own) * units.unit_of_gain > LEAST_GAIN) {

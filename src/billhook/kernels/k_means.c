@@ -129,14 +129,8 @@ HOT static double add_candidate(const Clusters *clusters, const Means *m, const 
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/* Return a number from 0 to 1, less than 1 (splitmix64: Steele, Lea and Flood 2014). */
-static double next_share(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
+/* Return a number from 0 to 1, less than 1. */
+static double next_share(uint64_t *state) { return (double)(next_random(state) >> 11) * 0x1p-53; }
 
 /* Return a vector: each with the chance that its part of the cumulative sums has. */
 static size_t draw(const Clusters *clusters, const double *cumulative, uint64_t *random)
@@ -172,7 +166,10 @@ static void start(const Clusters *clusters, Means *m, uint64_t *random)
             }
         }
         memcpy(clusters->centre + e * n_values, clusters->vector + best * n_values, n_values * sizeof(double));
-        add_candidate(clusters, m, clusters->centre + e * n_values, m->distance);
+        add_candidate(clusters, m, clusters->centre + e * n_values, m->candidate);
+        double *before = m->distance;
+        m->distance = m->candidate;
+        m->candidate = before;
     }
 }
 

@@ -35,6 +35,13 @@
 #define AT_ONCE
 #endif
 
+/* Ask for memory that is read soon. */
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
 /* The losses, as `billhook.refinement` numbers them. */
 enum { SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE };
 
@@ -53,5 +60,21 @@ INLINE size_t leaf_at(const void *ids, const int is_wide, size_t i)
 INLINE double larger(double a, double b) { return a > b ? a : b; }
 INLINE double smaller(double a, double b) { return a < b ? a : b; }
 INLINE double clamp(double x, double low, double high) { return smaller(larger(x, low), high); }
+
+/* Random numbers: splitmix64 (Steele, Lea and Flood 2014). What a number is turned into; and the next of a stream. */
+INLINE uint64_t mixed(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+INLINE uint64_t next_random(uint64_t *state)
+{
+    const uint64_t random = mixed(*state);
+    *state += 0x9E3779B97F4A7C15u;
+    return random;
+}
 
 #endif

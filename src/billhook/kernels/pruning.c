@@ -229,7 +229,10 @@ INLINE double area_with(const Trees *trees, size_t tree, Labels labels, const do
         find_range(n_nodes, of_leaf, &low, &high);
         low += score[n_rows];
         high += score[n_rows + 1];
-        const double scale = high > low ? (AREA_BINS - 1) / (high - low) : 0.0;
+        /* Bins must have numbers: a range beyond all numbers has none, and one of nearly nothing has a single one. */
+        if (!(high - low < INFINITY))
+            continue;
+        const double scale = high - low > 1e-300 ? (AREA_BINS - 1) / (high - low) : 0.0;
         if (trees->leaf.is_wide)
             fill_bins(1, trees, tree, labels, c, score, of_leaf, low, scale, bins);
         else

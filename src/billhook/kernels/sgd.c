@@ -5,12 +5,6 @@
 
 enum { AHEAD = 8 };
 
-#if defined(__GNUC__) || defined(__clang__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#else
-#define PREFETCH(address)
-#endif
-
 /* The places of a row's leaves in the table: their numbers, tree by tree. */
 INLINE void find_leaves(const SgdEpoch *epoch, size_t row, uint32_t *RESTRICT at)
 {
@@ -32,7 +26,6 @@ INLINE void prefetch_leaves(const SgdEpoch *epoch, size_t row)
     const char *ids = (const char *)epoch->leaf.data + row * size;
     for (size_t byte = 0; byte < size; byte += 64)
         PREFETCH(ids + byte);
-    (void)ids;
 }
 
 INLINE void find_leaves_of_block(const SgdEpoch *epoch, size_t n, const uint32_t *rows)
@@ -196,7 +189,7 @@ INLINE double sum_of_products(size_t n, const double *RESTRICT x, const double *
 INLINE void weight_gradient(const SgdEpoch *epoch, size_t n, const uint32_t *rows, double *RESTRICT by_tree)
 {
     const size_t n_trees = epoch->n_trees, n_values = epoch->n_values;
-    const uint32_t *RESTRICT at = epoch->at;
+    const uint32_t *at = epoch->at; /* not RESTRICT: find_leaves writes there */
     const double *RESTRICT table = epoch->table;
     for (size_t k = 0; k < n_trees; k++)
         by_tree[k] = 0.0;
@@ -290,11 +283,7 @@ HOT double sgd_epoch(const SgdEpoch *epoch, size_t n_rows, const uint32_t *order
 void shuffle(size_t n, uint32_t *order, uint64_t state)
 {
     for (size_t i = n; i-- > 1;) {
-        state += 0x9E3779B97F4A7C15u;
-        uint64_t z = state;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        const size_t j = (size_t)(((z >> 32) * (uint64_t)(i + 1)) >> 32);
+        const size_t j = (size_t)(((next_random(&state) >> 32) * (uint64_t)(i + 1)) >> 32);
         const uint32_t kept = order[i];
         order[i] = order[j];
         order[j] = kept;

@@ -205,17 +205,25 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is not to get among the answers
-    requests: SimpleQueue[UnitRequest] = SimpleQueue()
+    requests: SimpleQueue[UnitRequest | Exception] = SimpleQueue()
 
     def read() -> None:
-        for request in _messages(sys.stdin.buffer):
-            requests.put(request)
+        try:
+            for request in _messages(sys.stdin.buffer):
+                requests.put(request)
+        except Exception as error:  # a request names what cannot be imported here
+            requests.put(error)
+            while sys.stdin.buffer.read(1 << 16):
+                pass
         os._exit(0)  # nobody is there any more, however busy this process is
 
     threading.Thread(target=read, daemon=True).start()
     while True:
-        study, unit, load, known = requests.get()
+        request = requests.get()
         try:
+            if isinstance(request, Exception):
+                raise request
+            study, unit, load, known = request
             run_unit(
                 study,
                 unit,
