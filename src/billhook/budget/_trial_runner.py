@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._compress import CodedRows, Stages, TooSmallError, compress
+from billhook._deadline import OutOfTimeError, TimeLimit, check_time, within
+from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._scoring import Score
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, split_rows
+from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
@@ -22,6 +24,8 @@ from billhook.packing import BinnedFeatures, Coding, Packed, bin_features
 
 # The number of the split that holds out nothing.
 ALL = -1
+# That of the first split that finalists are compared on; those of trials are below it.
+FIRST_FINAL = 100
 KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 4, 8, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
@@ -34,22 +38,31 @@ MOST_LEAF_IDS = 150_000_000
 
 @dataclass(frozen=True, eq=False)
 class TrialOutcome:
-    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget."""
+    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget.
+
+    `seconds` is what it takes alone, with all that it shares with other trials. `stages` are those of trials on the
+    first final split.
+    """
 
     trial: Trial
     split: int
     score: float
     packed: Packed | None
     seconds: float
+    stages: tuple[Stage, ...] = ()
 
 
 class TrialBatch(NamedTuple):
-    """Trials with the same growth and budget on one split: what is grown once serves all of them."""
+    """Trials with the same growth and budget on one split: what is grown once serves all of them.
+
+    After `until`, if that is a moment, they are broken off.
+    """
 
     growth: GrowthConfig
     split: int
     is_quick: bool
     trials: tuple[Trial, ...]
+    until: TimeLimit | None = None
 
 
 @dataclass(eq=False)
@@ -75,9 +88,11 @@ class TrialRunner:
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
+        self._seconds: dict[Any, float] = {}
+        self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        caches = {"_lock", "_binnings", "_bins_of_rows", "_forests"}
+        caches = {"_lock", "_binnings", "_bins_of_rows", "_forests", "_seconds", "_canonical"}
         return {name: value for name, value in self.__dict__.items() if name not in caches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -97,26 +112,47 @@ class TrialRunner:
         return self if sampled is self.rows else replace(self, rows=sampled)
 
     def run(self, batch: TrialBatch) -> list[TrialOutcome]:
-        """Return the outcomes of the trials of a batch."""
+        """Return the outcomes of the trials of a batch; of those that are broken off, none."""
         outcomes = []
         split = self.split(batch.split)
         n_leaves = max(self.n_leaves(trial) for trial in batch.trials)
-        for trial in batch.trials:
-            start = time.perf_counter()
-            packed: Packed | None
-            try:
-                packed = self.stages(trial, split, n_leaves=n_leaves, is_quick=batch.is_quick).packed
-            except TooSmallError:
-                packed = None
-            score = -np.inf if packed is None else self.judge(packed, split)
-            outcomes.append(TrialOutcome(trial, batch.split, score, packed, time.perf_counter() - start))
+        with within(batch.until):
+            for trial in batch.trials:
+                try:
+                    check_time()
+                    outcomes.append(self._outcome(trial, split, n_leaves, is_quick=batch.is_quick))
+                except OutOfTimeError:
+                    break
         return outcomes
+
+    def _outcome(self, trial: Trial, split: Split, n_leaves: int, *, is_quick: bool) -> TrialOutcome:
+        shared = self._shared_seconds(trial.growth, split)
+        start = time.perf_counter()
+        try:
+            stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick)
+        except TooSmallError:
+            return TrialOutcome(trial, split.number, -np.inf, None, shared + time.perf_counter() - start)
+        score = self.judge(stages.packed, split)
+        seconds = shared + time.perf_counter() - start
+        shown = self._scored(stages, trial, split, score) if split.number == FIRST_FINAL else ()
+        return TrialOutcome(trial, split.number, score, stages.packed, seconds, shown)
+
+    def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
+        """Return the stages with their scores on the held-out rows."""
+        _, _, codes = self.grown(trial.growth, split, 0)
+        codes, held_out = codes[split.held_out], split.held_out
+        labels, weight = self.rows.labels[held_out], self.rows.weight[held_out]
+        return scored_stages(
+            stages, trial.compression, lambda forest: self.score(forest, codes, labels, weight), score
+        )
 
     def build(self, trial: Trial, split: Split, *, is_quick: bool = False) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
         return self.stages(trial, split, is_quick=is_quick).packed
 
-    def stages(self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False) -> Stages:
+    def stages(
+        self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False
+    ) -> CompressedStages:
         """Return the model of a trial and the forests on the way to it.
 
         `n_leaves` leaves are grown if other trials of the same ensemble need more.
@@ -164,22 +200,34 @@ class TrialRunner:
         recoded = split if split is not None and self.rows.recode is not None and split.number != ALL else None
         X = self.rows.X if recoded is None else self.features(recoded)
         key = (bits, bins, ALL if recoded is None else recoded.number)
-        binned: BinnedFeatures = self._cached(
-            self._binnings, KEPT_BINNINGS, key, lambda: bin_features(X, bits, bins, 500)
-        )
+
+        def bin_rows() -> BinnedFeatures:
+            start = time.perf_counter()
+            binned = bin_features(X, bits, bins, 500)
+            self._seconds[key] = time.perf_counter() - start
+            return binned
+
+        binned: BinnedFeatures = self._cached(self._binnings, KEPT_BINNINGS, key, bin_rows)
         return binned
+
+    def _shared_seconds(self, growth: GrowthConfig, split: Split) -> float:
+        """Return how long it took so far to make what trials with this growth share."""
+        number = ALL if self.rows.recode is None else split.number
+        keys = ((growth.bits, growth.bins, number), (growth, split.number))
+        return sum(self._seconds.get(key, 0.0) for key in keys)
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
         """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""
         if growth.family == "user":
             return growth
-        binned = self.binned(growth.bits, growth.bins)
-        bins = max(edges.size for edges in binned.edges) + 1
-        return replace(
-            growth,
-            bins=min(growth.bins, max(bins, 2)),
-            bits=max(quantizer.n_codes - 1 for quantizer in binned.coding.quantizers).bit_length(),
-        )
+        key = (growth.bits, growth.bins)
+        if key not in self._canonical:
+            binned = self.binned(*key)
+            n_bins = max(edges.size for edges in binned.edges) + 1
+            n_codes = max(quantizer.n_codes for quantizer in binned.coding.quantizers)
+            self._canonical[key] = (n_codes - 1).bit_length(), min(growth.bins, max(n_bins, 2))
+        bits, bins = self._canonical[key]
+        return replace(growth, bits=bits, bins=bins)
 
     def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
         """Return an ensemble of about so many leaves, or more, on codes, and the codes."""
@@ -191,14 +239,18 @@ class TrialRunner:
             )
             return on_codes
         binned = self.binned(growth.bits, growth.bins, split)
+
+        def begin() -> GrowingEnsemble:
+            self._seconds[key] = 0.0
+            return GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed)
+
         # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
-        growing: GrowingEnsemble = self._cached(
-            self._forests,
-            KEPT_FORESTS,
-            key,
-            lambda: GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed),
-        )
-        return growing.forest(n_leaves, binned), binned.coding, binned.codes
+        growing: GrowingEnsemble = self._cached(self._forests, KEPT_FORESTS, key, begin)
+        start = time.perf_counter()
+        try:
+            return growing.forest(n_leaves, binned), binned.coding, binned.codes
+        finally:  # where it is broken off, the trees so far are kept
+            self._seconds[key] = self._seconds.get(key, 0.0) + time.perf_counter() - start
 
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""
