@@ -59,6 +59,7 @@ class CodedRows:
             l2=l2,
             sample_weight=self.weight,
             validation_fraction=None,
+            random_state=0,
         )
 
 

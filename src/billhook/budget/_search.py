@@ -25,15 +25,14 @@ ENOUGH_TRIALS = 50
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # How many trials are left after each split of the finals.
 FINALISTS = (8, 5, 3, 3, 2)
-# The shares of the time at which trying and comparing stop. The rest is for the last model.
-EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
-# Trials that were begun before trying stops are broken off at this share.
-BREAK_OFF_AT = 0.7
+# The shares of the time, without that for the last model, at which trying stops and what goes on is broken off. The
+# rest is for comparing.
+EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
 # The shares of the time left that the first trial may take, each time on so many times fewer rows.
 FOR_FIRST, FEWER = (0.3, 0.3), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
-# The last model takes about as long as trials say, times this; no more than this share of the time is kept for it.
+# For the last model, so many times what it will take is kept, but no more than this share of the time.
 LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
 LEAST_BATCH, START_BATCH = 8, 16
 FAMILIES = ("boosted", "random_forest", "extra_trees")
@@ -109,12 +108,12 @@ class Search(TrialResults):
         return self.whole.build(best.trial, self.whole.split(ALL))
 
     def _explore(self) -> None:
-        starts = self._starts()
+        starts, began = self._starts(), self.clock.seconds
         if self.clock.limit is not None:
             self._find_first_model(starts[0])
         # Trials have a limit of their own: this one is for finding bins.
         with suppress(OutOfTimeError), within(self.clock.until(self.clock.at(BREAK_OFF_AT))):
-            self._explore_from(starts)
+            self._explore_from(starts, began)
 
     def _find_first_model(self, trial: Trial) -> None:
         """Run the first trial; where the time is too short, on fewer rows, and at last a small one to its end."""
@@ -136,20 +135,19 @@ class Search(TrialResults):
     def _take_fewer_rows(self, n_rows: int) -> None:
         self.trying = self.whole.sample(max(FEWEST_ROWS, n_rows))
 
-    def _explore_from(self, starts: list[Trial]) -> None:
+    def _explore_from(self, starts: list[Trial], began: float) -> None:
         quickest = self._canonical(starts[: len(self.budgets)])
         if self.clock.limit is not None:
             self._run(quickest, 0, is_quick=True, until=self._explore_end)
             # Where trials are slow, many on one split tell more than few on several.
-            known = [self.outcomes[trial][0].seconds for trial in quickest if 0 in self.outcomes[trial]]
-            seconds = np.mean(known) if known else self.clock.limit
-            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(float(seconds), 1e-3))
+            seconds = max((self.clock.seconds - began) / len(quickest), 1e-3)
+            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * seconds)
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(quickest)
         for first in range(len(self.budgets), len(starts), START_BATCH):
             n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
             self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
-            if self._is_perfect():
+            if self._is_time_up() or self._is_perfect():
                 return
         least = max(2 * ENOUGH_TRIALS, 2 * len(starts))
         turn = 0
@@ -175,26 +173,26 @@ class Search(TrialResults):
     # The time
 
     def _is_late(self, share: float) -> bool:
-        """Whether this share of the time is gone, or only what the last model will take is left."""
+        """Whether this share of the time, without what the last model will take, is gone."""
         return self.clock.limit is not None and self.clock.seconds > self._end_at(share)
 
     def _end_at(self, share: float) -> float:
-        """Return when this share of the time is gone, or only what the last model will take is left."""
+        """Return when this share of the time, without what the last model will take, is gone."""
         best = self.best(self.budgets[-1])
         if self.clock.limit is None or best is None:
-            return self.clock.at(share)
-        kept = min(self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST))
-        return min(self.clock.at(share), self.clock.end - kept)
+            return share * self.clock.end
+        kept = min(LAST_TAKES * self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST))
+        return share * (self.clock.end - kept)
 
     def _explore_end(self) -> TimeLimit | None:
         return self.clock.until(self._end_at(BREAK_OFF_AT))
 
     def _compare_end(self) -> TimeLimit | None:
-        return self.clock.until(self._end_at(COMPARE_UNTIL))
+        return self.clock.until(self._end_at(1.0))
 
     def seconds_of_last(self, trial: Trial) -> float:
-        """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
-        return LAST_TAKES * self._seconds_of(trial, self.whole.rows.n_rows)
+        """Return about how long it takes to learn the model of a trial from all rows."""
+        return self._seconds_of(trial, self.whole.rows.n_rows)
 
     def _seconds_of(self, trial: Trial, n_rows: int) -> float:
         """Return about how long a trial that is not quick takes to learn from so many rows."""
@@ -327,7 +325,7 @@ class Search(TrialResults):
 
     def _compare(self) -> None:
         def is_enough() -> bool:
-            return self.n_trials is None and self._is_late(COMPARE_UNTIL)
+            return self.n_trials is None and self._is_late(1.0)
 
         self._choose_compared_rows()
         for place, n_left in enumerate(FINALISTS):
@@ -354,7 +352,7 @@ class Search(TrialResults):
             return
         n_rows = self.comparing.rows.n_rows
         seconds = sum(self._seconds_of(candidate.trial, n_rows) for candidate in finalists)
-        share = (self._end_at(COMPARE_UNTIL) - self.clock.seconds) / max(seconds, 1e-9)
+        share = (self._end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
         if share >= 1.0:
             return
         is_more = share * n_rows > self.trying.rows.n_rows

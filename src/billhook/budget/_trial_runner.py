@@ -4,6 +4,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -63,6 +64,13 @@ class TrialBatch(NamedTuple):
     is_quick: bool
     trials: tuple[Trial, ...]
     until: TimeLimit | None = None
+
+
+class SharedSeconds(NamedTuple):
+    """How long it took so far to make what trials share, and how long what one of them needs of it."""
+
+    spent: float
+    needed: float
 
 
 @dataclass(eq=False)
@@ -126,16 +134,18 @@ class TrialRunner:
         return outcomes
 
     def _outcome(self, trial: Trial, split: Split, n_leaves: int, *, is_quick: bool) -> TrialOutcome:
-        shared = self._shared_seconds(trial.growth, split)
+        before = self._shared_seconds(trial, split).spent
         start = time.perf_counter()
-        try:
+        packed: Packed | None = None
+        score = -np.inf
+        with suppress(TooSmallError):
             stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick)
-        except TooSmallError:
-            return TrialOutcome(trial, split.number, -np.inf, None, shared + time.perf_counter() - start)
-        score = self.judge(stages.packed, split)
-        seconds = shared + time.perf_counter() - start
-        shown = self._scored(stages, trial, split, score) if split.number == FIRST_FINAL else ()
-        return TrialOutcome(trial, split.number, score, stages.packed, seconds, shown)
+            packed, score = stages.packed, self.judge(stages.packed, split)
+        after = self._shared_seconds(trial, split)
+        seconds = time.perf_counter() - start - (after.spent - before) + after.needed
+        is_shown = packed is not None and split.number == FIRST_FINAL
+        shown = self._scored(stages, trial, split, score) if is_shown else ()
+        return TrialOutcome(trial, split.number, score, packed, seconds, shown)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -210,11 +220,14 @@ class TrialRunner:
         binned: BinnedFeatures = self._cached(self._binnings, KEPT_BINNINGS, key, bin_rows)
         return binned
 
-    def _shared_seconds(self, growth: GrowthConfig, split: Split) -> float:
-        """Return how long it took so far to make what trials with this growth share."""
+    def _shared_seconds(self, trial: Trial, split: Split) -> SharedSeconds:
+        growth = trial.growth
         number = ALL if self.rows.recode is None else split.number
-        keys = ((growth.bits, growth.bins, number), (growth, split.number))
-        return sum(self._seconds.get(key, 0.0) for key in keys)
+        binning = self._seconds.get((growth.bits, growth.bins, number), 0.0)
+        growing = self._forests.get((growth, split.number))
+        if not isinstance(growing, GrowingEnsemble):
+            return SharedSeconds(binning, binning)
+        return SharedSeconds(binning + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
         """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""
@@ -239,18 +252,14 @@ class TrialRunner:
             )
             return on_codes
         binned = self.binned(growth.bits, growth.bins, split)
-
-        def begin() -> GrowingEnsemble:
-            self._seconds[key] = 0.0
-            return GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed)
-
         # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
-        growing: GrowingEnsemble = self._cached(self._forests, KEPT_FORESTS, key, begin)
-        start = time.perf_counter()
-        try:
-            return growing.forest(n_leaves, binned), binned.coding, binned.codes
-        finally:  # where it is broken off, the trees so far are kept
-            self._seconds[key] = self._seconds.get(key, 0.0) + time.perf_counter() - start
+        growing: GrowingEnsemble = self._cached(
+            self._forests,
+            KEPT_FORESTS,
+            key,
+            lambda: GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed),
+        )
+        return growing.forest(n_leaves, binned), binned.coding, binned.codes
 
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""
