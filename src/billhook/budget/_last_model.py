@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from billhook._deadline import OutOfTimeError, within
 from billhook.budget._results import Candidate
-from billhook.budget._search import Search
+from billhook.budget._search import WORTH_IT, Search
 from billhook.budget._space import Trial
-from billhook.budget._splits import HELD_OUT
 from billhook.budget._trial_runner import ALL
 from billhook.packing import Packed
 
-# With fewer times the rows that the best model at hand has learned from, another one is hardly better.
-WORTH_IT = 1.3
+# All rows are tried if the time left is this share or more of what they seem to take: it may be less.
+MAY_DO = 0.5
 
 
 class LastModel(NamedTuple):
@@ -27,16 +26,15 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
 
     `final` makes the model of a trial, by default from the rows of the search.
     """
-    runner = search.comparing if best.is_final else search.trying
-    n_at_hand = round((1.0 - HELD_OUT) * runner.rows.n_rows)
+    n_at_hand = round(search.n_learned_from(best))
     clock, whole, learned_from = search.clock, search.whole, None
     if clock.limit is not None and final is None:
         share = (clock.end - clock.seconds) / max(search.seconds_of_last(best.trial), 1e-9)
-        if share < 1.0:
-            learned_from = int(share * whole.rows.n_rows)
-            if learned_from < WORTH_IT * n_at_hand:
-                return LastModel(best.packed, n_at_hand)
-            whole = whole.sample(learned_from)
+        n_rows = int(max(0.0, share) * whole.rows.n_rows)
+        if share < 1.0 and n_rows >= WORTH_IT * n_at_hand:
+            whole, learned_from = whole.sample(n_rows), n_rows
+        elif share < MAY_DO:
+            return LastModel(best.packed, n_at_hand)
     if whole is not search.comparing:  # many rows take much memory
         search.trying.clear_caches()
         search.comparing.clear_caches()

@@ -12,7 +12,7 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
-from billhook.budget._results import TrialResults
+from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
 from billhook.budget._splits import HELD_OUT
 from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner, batches_of
@@ -32,8 +32,11 @@ EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
 FOR_FIRST, FEWER = (0.3, 0.3), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
-# For the last model, so many times what it will take is kept, but no more than this share of the time.
-LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
+# The last model takes about as long as trials say, times this: more where it learns from many more rows, which are no
+# longer near at hand. No more than this share of the time is kept for it.
+LAST_TAKES, LAST_OF_MORE_TAKES, MOST_FOR_LAST = 1.2, 1.5, 0.5
+# With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
+WORTH_IT = 1.3
 LEAST_BATCH, START_BATCH = 8, 16
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
@@ -181,8 +184,15 @@ class Search(TrialResults):
         best = self.best(self.budgets[-1])
         if self.clock.limit is None or best is None:
             return share * self.clock.end
-        kept = min(LAST_TAKES * self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST))
-        return share * (self.clock.end - kept)
+        seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
+        if seconds > most:  # it can learn from some rows only
+            n_rows = most / seconds * self.whole.rows.n_rows
+            seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
+        return share * (self.clock.end - seconds)
+
+    def n_learned_from(self, candidate: Candidate) -> float:
+        """Return about how many rows the model of a candidate has learned from."""
+        return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
 
     def _explore_end(self) -> TimeLimit | None:
         return self.clock.until(self._end_at(BREAK_OFF_AT))
@@ -191,8 +201,9 @@ class Search(TrialResults):
         return self.clock.until(self._end_at(1.0))
 
     def seconds_of_last(self, trial: Trial) -> float:
-        """Return about how long it takes to learn the model of a trial from all rows."""
-        return self._seconds_of(trial, self.whole.rows.n_rows)
+        """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
+        factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
+        return factor * self._seconds_of(trial, self.whole.rows.n_rows)
 
     def _seconds_of(self, trial: Trial, n_rows: int) -> float:
         """Return about how long a trial that is not quick takes to learn from so many rows."""
