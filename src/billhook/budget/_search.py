@@ -29,7 +29,7 @@ FINALISTS = (8, 5, 3, 3, 2)
 # rest is for comparing.
 EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
 # The shares of the time left that the first trial may take, each time on so many times fewer rows.
-FOR_FIRST, FEWER = (0.3, 0.3), 8
+FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
 # The last model takes about as long as trials say, times this: more where it learns from many more rows, which are no
