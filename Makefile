@@ -14,7 +14,7 @@ demo: .venv/.installed
 test:
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.installed-dev .venv/.tried-packages
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check

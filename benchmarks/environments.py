@@ -17,7 +17,7 @@ MEGABYTE = 1_000_000
 
 
 class Environment(NamedTuple):
-    """A virtual environment with Billhook, its extra `fit` and nothing else; what it took to install them."""
+    """A virtual environment with what fits models and nothing else; what it took to install."""
 
     python: Path
     install_seconds: float
@@ -36,7 +36,8 @@ def environment_of(commit: str) -> Environment:
             files.extractall(folder / "source", filter="data")
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder / "venv"], check=True)
         start = time.perf_counter()
-        install = [python, "-m", "pip", "install", "--quiet", f"{folder / 'source'}[fit]"]
+        extra = "[fit]" if name == _git("rev-parse", "--short=7", RELEASE).decode().strip() else ""
+        install = [python, "-m", "pip", "install", "--quiet", f"{folder / 'source'}{extra}"]
         subprocess.run(install, check=True, env=environment_variables(), cwd=folder)
         seconds = time.perf_counter() - start
         done.write_text(json.dumps([round(seconds, 1), round(_megabytes(python), 1)]))

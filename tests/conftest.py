@@ -22,6 +22,27 @@ settings.load_profile("quick")
 TRIED = Path(__file__).parents[1] / ".venv" / ".tried-packages"
 
 
+# The files that take longest go first: a worker that gets one last works alone at the end.
+LONGEST = (
+    "cluster/test_cluster.py",
+    "kernels/test_build.py",
+    "cli/test_interrupt.py",
+    "study/test_work.py",
+    "estimators/test_compact.py",
+    "codegen/test_source.py",
+    "budget/test_search.py",
+    "study/test_run.py",
+    "study/test_cluster.py",
+    "cli/test_fit.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Put the tests of the files that take longest first."""
+    place = {str(Path(__file__).parent / name): number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(str(item.path), len(place)))
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say what was not tested, why, and what to do about it."""
     reasons = Counter(

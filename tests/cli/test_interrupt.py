@@ -111,7 +111,10 @@ def test_interrupted_at_any_moment_a_command_leaves_nothing_half_written(name, w
 
 
 def run_python(code, *arguments):
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    # Without site: what an editable installation imports to find the package is not the package's.
+    found = f"import os, sys; sys.path.insert(0, {str(Path(bh.__file__).parents[1])!r})\n"
+    command = [sys.executable, "-S", "-c", found + code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_until_the_command_starts_nothing_but_two_empty_packages_is_imported():

@@ -67,7 +67,8 @@ def test_a_smaller_model_of_the_front_is_learned_without_a_search(digits):
     budget = digits.front_[0].nbytes
     smaller.refit(X[::2], y[::2], budget)
     assert smaller.packed_.nbytes <= budget < digits.packed_.nbytes
-    assert smaller.score(X[1::2], y[1::2]) > 0.8
+    # Two standard errors of the share of 135 rows that the front's was, and that it is the best of a few.
+    assert smaller.score(X[1::2], y[1::2]) > digits.front_[0].score - 0.08
     with pytest.raises(ValueError, match=f"the smallest model of the front takes {budget:,} bytes, more than 20"):
         smaller.refit(X[::2], y[::2], 20)
 

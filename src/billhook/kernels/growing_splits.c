@@ -28,7 +28,7 @@ static Units units_of(const Gradients *gradients, const GrowthOptions *options)
 /* What a split gains with these sums on its left and on its right; 0 where one side has too little weight. */
 INLINE float gain_of_one(float gl, float hl, float gr, float hr, float l2, float least)
 {
-    const float is_allowed = (hl >= least) & (hr >= least) ? 1.0f : 0.0f;
+    const float is_allowed = ((hl >= least) & (hr >= least)) ? 1.0f : 0.0f;
     const float left = hl + l2, right = hr + l2;
     return is_allowed * ((gl * gl) * right + (gr * gr) * left) / (left * right);
 }

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from billhook._types import Bytes, Float32Array, Int64Array, Vector
 from billhook.forest import Forest, as_rows, count_of, prediction_of, same
 from billhook.html import notebook_table
+from billhook.kernels import has_missing
 from billhook.packing._check import check_encoding, check_packed
 from billhook.packing._decode import decode_features, decode_forest, decode_quantizers
 from billhook.packing._file import save_packed
@@ -69,8 +70,9 @@ class Packed:
     def scores(self, X: ArrayLike) -> Int64Array:
         """Return the raw scores in units of `scale`, (rows, columns): the whole numbers that the target computes."""
         rows = self._rows(X)
-        codes = codes_of(rows, self.used, self.quantizers, missing_values=self.layout.missing != "none")
-        raw = self.coded.decision_function(codes).reshape(rows.shape[0], self.layout.n_columns)
+        if self.layout.missing == "none" and has_missing(rows):  # not a number is an infinity of its sign
+            rows = np.where(np.isnan(rows), np.copysign(np.float32(np.inf), rows), rows)
+        raw = self._on_features.decision_function(rows).reshape(rows.shape[0], self.layout.n_columns)
         return np.rint(raw).astype(np.int64)
 
     def _rows(self, X: Any) -> Float32Array:
@@ -133,24 +135,14 @@ class Packed:
 
     def to_forest(self) -> Forest:
         """Return the model as a forest that answers the same, on features as they are."""
-        coded = self.coded
+        coded = self._on_features
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-        is_split = coded.feature >= 0
-        feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
-        threshold = np.where(is_split, self.bounds, np.float32(0.0))
         value, base = coded.value * self.scale, coded.base * self.scale
         if self.classes is None:
             base = base + self.base
         elif base.size == 1 and self.link == "identity":  # a number for each of the two classes
             value, base = value * [-0.5, 0.5], 0.5 + base * [-0.5, 0.5]
-        return replace(
-            coded,
-            feature=feature.astype(np.int32),
-            threshold=threshold.astype(np.float32),
-            value=value,
-            base=base,
-            **about,
-        )
+        return replace(coded, value=value, base=base, **about)
 
     def with_encoding(self, encoding: Encoding | None) -> "Packed":
         """Return a copy that knows how the columns of a table become its features, and has their names."""
@@ -166,6 +158,15 @@ class Packed:
     def check(self) -> None:
         """Raise ValueError unless the bytes describe a model of this layout."""
         check_packed(self)
+
+    @cached_property
+    def _on_features(self) -> Forest:
+        """The forest that the bytes are, on features as they are."""
+        coded = self.coded
+        is_split = coded.feature >= 0
+        feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
+        threshold = np.where(is_split, self.bounds, np.float32(0.0)).astype(np.float32)
+        return replace(coded, feature=feature.astype(np.int32), threshold=threshold, n_features=self.n_features)
 
     @cached_property
     def used(self) -> Int64Array:

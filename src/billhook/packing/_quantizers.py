@@ -53,8 +53,8 @@ class RankQuantizer:
         return np.searchsorted(self.thresholds, threshold, side="left").astype(np.int64)
 
     def bounds(self, code: Int64Array) -> Float32Array:
-        """Return the largest float32 with a code, or a smaller one."""
-        return np.append(self.thresholds, np.float32(np.inf))[code]
+        """Return the largest float32 with a code, or a smaller one; no value has a code above the last."""
+        return np.append(self.thresholds, np.float32(np.inf))[np.minimum(code, self.thresholds.size)]
 
     @property
     def keys(self) -> NDArray[np.uint32]:

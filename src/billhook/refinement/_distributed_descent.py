@@ -189,7 +189,8 @@ class DistributedDescent(BlockDescent):
     def _sweep(self, before: int, now: int, move: Vector | None, *, with_loss: bool) -> None:
         """Move the rows by the steps of one tree, and have the sums of another ready."""
         task, anew = (PartitionTask("sweep", (before, now, by, self.width, with_loss)) for by in (move, None))
-        self._sums, loss = self.holder.total(task, anew)
+        sums, loss = self.holder.total(task, anew)
+        self._sums = np.array(sums)  # arrays that come from elsewhere may be read-only, and lie anywhere in memory
         self._loss = float(loss[0])
 
     def _width(self) -> float:
