@@ -14,13 +14,14 @@ LAST_UNTIL = 0.96
 
 @dataclass
 class Clock:
-    """How much of the time is gone; without a limit, none ever."""
+    """How much of the time is gone, since it `started` or was made; without a limit, none ever."""
 
     limit: float | None
     now: Callable[[], float] = time.perf_counter
+    started: float | None = None
 
     def __post_init__(self) -> None:
-        self.start = self.now()
+        self.start = self.now() if self.started is None else self.started
 
     @property
     def seconds(self) -> float:

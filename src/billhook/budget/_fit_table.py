@@ -60,6 +60,7 @@ def fit_table(
     keep_best: bool = False,
     progress: Callable[[Search], None] | None = None,
     log: Callable[[str], None] | None = None,
+    started: float | None = None,
 ) -> FitResult:
     """Return the most accurate model that fits a number of bytes, or a target, learned from a table.
 
@@ -108,6 +109,8 @@ def fit_table(
         Called with the search after each batch of trials.
     log : function, optional
         Called with each note on the table, a sentence, as soon as it is read.
+    started : float, optional
+        When the time began, by `time.perf_counter`; by default when this is called.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def fit_table(
     >>> result.packed.nbytes <= 300
     True
     """
-    clock = Clock(checked_time_limit(time_limit, n_trials))
+    clock = Clock(checked_time_limit(time_limit, n_trials), started=started)
     limit = limit_for(budget, target, reserve)
     seed = checked_seed(random_state)
     if n_jobs == 0:
