@@ -12,6 +12,8 @@ from billhook.packing import Packed
 
 # All rows are tried if the time left is this share or more of what they seem to take: it may be less.
 MAY_DO = 0.5
+# So large a share of the rows is not worth drawing.
+NEARLY_ALL = 0.9
 
 
 class LastModel(NamedTuple):
@@ -31,7 +33,7 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
     if clock.limit is not None and final is None:
         share = (clock.end - clock.seconds) / max(search.seconds_of_last(best.trial), 1e-9)
         n_rows = int(max(0.0, share) * whole.rows.n_rows)
-        if share < 1.0 and n_rows >= WORTH_IT * n_at_hand:
+        if share < NEARLY_ALL and n_rows >= WORTH_IT * n_at_hand:
             whole, learned_from = whole.sample(n_rows), n_rows
         elif share < MAY_DO:
             return LastModel(best.packed, n_at_hand)
