@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from billhook.budget.report._report import FitReport, Point, Stage, TargetFit
+from billhook.budget._stages import Stage
+from billhook.budget.report._report import FitReport, Point, TargetFit
 
 TARGETS = (
     TargetFit("arduino-uno", 32_256, 2_048, 17_320, True),

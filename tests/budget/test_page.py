@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from billhook.budget._stages import Stage
 from billhook.budget.report._page import page
-from billhook.budget.report._report import Point, Stage, TargetFit
+from billhook.budget.report._report import Point, TargetFit
 from made_up_reports import TARGETS, made_up_points, made_up_report
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 

@@ -2,6 +2,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -222,3 +223,15 @@ def test_one_tree_is_not_one_trees_and_the_printed_command_runs(tmp_path, capsys
     assert not re.search(r"\b1 (trees|leaves|features|rows|configurations)\b", said)
     assert f"`make -C '{out / 'c'}' test` tests the C." in said
     assert re.search(r"fits +all \d+ targets with a known flash size, from \S+ up", said)
+
+
+def test_the_time_begins_with_the_command(wine, tmp_path, capsys, monkeypatch):
+    """And so not after all that a fit needs is imported."""
+    from billhook.cli import _fit
+
+    clocks = []
+    monkeypatch.setattr(_fit, "fit_table", lambda *_, **options: clocks.append(options["started"]) or 1 / 0)
+    before = time.perf_counter()
+    with pytest.raises(ZeroDivisionError):
+        fit(capsys, wine, "--label", "kind", "--budget", "600", "--out", tmp_path / "out")
+    assert before < clocks[0] < time.perf_counter()

@@ -1,5 +1,6 @@
 """The main job: the most accurate model that fits a number of bytes."""
 
+from billhook.budget._clock import Clock
 from billhook.budget._compress import TooSmallError
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import choose_encoding, encode_table
@@ -7,7 +8,8 @@ from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._fit import FitResult, build, fit, search_budgets
 from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
 from billhook.budget._limits import limit_for
-from billhook.budget._search import Candidate, Search
+from billhook.budget._results import Candidate
+from billhook.budget._search import Search
 from billhook.budget._space import settings_of
 from billhook.budget._splits import TrainingRows, training_rows
 from billhook.budget._user_ensemble import UserEnsemble, n_values_of
@@ -15,6 +17,7 @@ from billhook.budget.report import FitReport
 
 __all__ = [
     "Candidate",
+    "Clock",
     "DaskExecutor",
     "Executor",
     "FitReport",

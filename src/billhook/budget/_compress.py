@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import OutOfTimeError
 from billhook.budget._space import CompressionConfig
 from billhook.forest import Forest
 from billhook.packing import Coding, Packed, pack_on_codes, size_on_codes
@@ -58,6 +59,7 @@ class CodedRows:
             l2=l2,
             sample_weight=self.weight,
             validation_fraction=None,
+            random_state=0,
         )
 
 
@@ -65,7 +67,7 @@ class TooSmallError(ValueError):
     """A budget that not even one split fits."""
 
 
-class Stages(NamedTuple):
+class CompressedStages(NamedTuple):
     """What compression made: the trees it started from, the forest that fits, and the packed model."""
 
     grown: Forest
@@ -73,23 +75,30 @@ class Stages(NamedTuple):
     packed: Packed
 
 
-def compress(grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows) -> Stages:
+def compress(
+    grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows
+) -> CompressedStages:
     """Return the stages on the way to a packed model of at most `budget` bytes.
 
     How many bytes rounding and sharing leave is known only afterwards: a model that turns out too large, or much
-    smaller than it may be, is made anew with another limit.
+    smaller than it may be, is made anew with another limit, if there is time.
     """
 
     def size(forest: Forest) -> int:
         return size_on_codes(forest, coding, missing_values=rows.missing_values, **compression.packing)
 
     limit = budget
-    best: Stages | None = None
+    best: CompressedStages | None = None
     for _ in range(TRIES):
-        first, fitted = _fitted(grown, size, compression, limit, rows)
-        packed = _packed(fitted, coding, compression, rows)
+        try:
+            first, fitted = _fitted(grown, size, compression, limit, rows)
+            packed = _packed(fitted, coding, compression, rows)
+        except OutOfTimeError:
+            if best is None:
+                raise
+            break
         if packed.nbytes <= budget and (best is None or packed.nbytes > best.packed.nbytes):
-            best = Stages(first, fitted, packed)
+            best = CompressedStages(first, fitted, packed)
         if packed.nbytes > budget:
             limit = int(limit * min(budget / packed.nbytes, 0.995)) - 1
         elif packed.nbytes < NEARLY_FULL * budget and size(grown) > limit and limit < 2 * budget:

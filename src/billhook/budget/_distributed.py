@@ -80,7 +80,7 @@ def fit_on_cluster(
     executor = DaskExecutor(client)
     try:
         compared = f"Configurations were compared on a sample of {sample.rows.n_rows:,} of {sample.n_rows:,} rows"
-        options["notes"] = (*options.get("notes", ()), f"{compared}; the model has learned from all.")
+        options["notes"] = (*options.get("notes", ()), f"{compared}; the last model learns from all.")
         final = partial(build_on_cluster, client, partitions, sample.rows, seed=options.get("seed", 0))
         return fit(sample.rows, budget, executor=executor, families=("boosted",), final=final, **options)
     finally:

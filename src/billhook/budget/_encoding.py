@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import OutOfTimeError, check_time, within
 from billhook._types import Vector
+from billhook.budget._clock import Clock
 from billhook.budget._compress import TooSmallError
 from billhook.budget._scoring import score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
@@ -25,6 +27,8 @@ N_SPLITS = 3
 MOST_ROWS = 30_000
 # What can be learned with fewer bytes tells nothing, and with more the choice hardly matters.
 BUDGETS = (512, 4096)
+# The share of the time that the choice may take.
+FOR_CHOICE = 0.1
 ENCODINGS: tuple[CategoricalEncoding, ...] = ("one_hot", "ordered")
 
 
@@ -45,6 +49,7 @@ def encode_table(
     weight: Vector | None = None,
     class_weight: Any = None,
     seed: int = 0,
+    clock: Clock | None = None,
 ) -> EncodedTable:
     """Return a table as rows to learn from.
 
@@ -61,12 +66,22 @@ def encode_table(
         Of the rows.
     class_weight : dict or "balanced", optional
     seed : int
+    clock : Clock, optional
+        A tenth of its time may be taken to choose the encoding; if that is not enough, categories are ordered.
     """
     is_classification = table.task != "regression"
     weights = row_weights(table.y, weight, class_weight, is_classification=is_classification)
     if not weights.all():  # rows that say nothing are left out of the table too, which orders are learned from
         table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0.0]
-    X, encoding = encode(table, categorical or choose_encoding(table, budget, seed, scoring, weights))
+    notes: tuple[str, ...] = ()
+    if categorical is None:
+        limit = None if clock is None else clock.until(clock.seconds + clock.at(FOR_CHOICE))
+        try:
+            with within(limit):
+                categorical = choose_encoding(table, budget, seed, scoring, weights)
+        except OutOfTimeError:
+            categorical, notes = "ordered", ("There was no time to evaluate one-hot encoding.",)
+    X, encoding = encode(table, categorical)
     rows = training_rows(
         X,
         table.y,
@@ -76,7 +91,7 @@ def encode_table(
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
     return EncodedTable(
-        replace(rows, recode=OrderedFeatures(table) if is_ordered else None), encoding, _notes_on(encoding)
+        replace(rows, recode=OrderedFeatures(table) if is_ordered else None), encoding, (*_notes_on(encoding), *notes)
     )
 
 
@@ -139,6 +154,7 @@ def _score(
     scoring: Any,
 ) -> float:
     """Return the score of a small model on held-out rows, with an encoding learned from the others."""
+    check_time()
     _, learned = encode(table.take(split.train), encoding)
     X = learned.apply(dict(zip(table.names, table.columns, strict=True)))
     rows = replace(whole, X=X)

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._interruption import is_interruption
+from billhook.budget._clock import Clock
 from billhook.budget._compress import TooSmallError
 from billhook.budget._executors import Executor, ThreadExecutor
+from billhook.budget._last_model import LastModel, learn_last
 from billhook.budget._output import write_fit
-from billhook.budget._scoring import score_of
-from billhook.budget._search import FAMILIES, Candidate, Clock, Search
+from billhook.budget._results import Candidate
+from billhook.budget._scoring import perfect_score, score_of
+from billhook.budget._search import FAMILIES, Search
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import TrainingRows
 from billhook.budget._trial_runner import ALL, TrialRunner
@@ -38,7 +41,7 @@ class FitResult:
     Attributes
     ----------
     packed : Packed
-        The model, learned from all rows.
+        The model, learned from all rows; or from fewer, if the time allowed no more, which the report says.
     front : tuple of Candidate
         The candidates that no other beats at no more bytes, smallest first.
     report : FitReport
@@ -96,9 +99,9 @@ def fit(
 ) -> FitResult:
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
-    The time is that of `clock` if it runs already, else `time_limit` seconds from now. `final` makes the last model
-    of the best trial, by default from all rows. With `keep_best`, an interruption ends the search and what is best
-    so far is returned.
+    The time is that of `clock` if it runs already, else `time_limit` seconds from now, the report included. With
+    `n_trials` there is no limit, and so many trials are made. `final` makes the last model of the best trial, by
+    default from all rows. With `keep_best`, an interruption ends the search and what is best so far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
         raise ValueError(f"y holds {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
@@ -120,6 +123,7 @@ def fit(
         keep_best=keep_best,
         progress=progress,
         families=families if user_ensemble is None else ("user",),
+        perfect=perfect_score(scoring),
     )
     search.run()
     best = search.best(budget)
@@ -127,16 +131,17 @@ def fit(
         raise TooSmallError(f"no model of at most {budget:,} bytes was found; a larger budget may help")
     try:
         progress(search)
-        packed = search.final(budget) if final is None else final(best.trial)
+        last = learn_last(search, best, final)
     except (Exception, KeyboardInterrupt) as error:
         if not keep_best or not is_interruption(error):
             raise
-        search.is_interrupted, packed = True, best.packed
+        search.is_interrupted, last = True, LastModel(best.packed, None)
     search.is_built, search.stage = True, "writing the report"
     progress(search)
     runner.clear_caches()
-    report = report_on(search, best, packed, budget, scoring=scoring, target=target, title=title, notes=notes)
-    return FitResult(packed, front_of(search), report, search.is_interrupted, rows.X[:: -(-rows.n_rows // EXAMPLES)])
+    report = report_on(search, best, last, budget, scoring=scoring, target=target, title=title, notes=notes)
+    examples = rows.X[:: -(-rows.n_rows // EXAMPLES)]
+    return FitResult(last.packed, front_of(search), report, search.is_interrupted, examples)
 
 
 def search_budgets(

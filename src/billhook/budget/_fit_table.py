@@ -13,12 +13,13 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from billhook._checks import as_int, at_least_one, resolve_name
+from billhook.budget._clock import Clock
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
-from billhook.budget._search import Clock, Search
+from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
@@ -59,6 +60,7 @@ def fit_table(
     keep_best: bool = False,
     progress: Callable[[Search], None] | None = None,
     log: Callable[[str], None] | None = None,
+    started: float | None = None,
 ) -> FitResult:
     """Return the most accurate model that fits a number of bytes, or a target, learned from a table.
 
@@ -91,7 +93,8 @@ def fit_table(
     model : Forest, fitted estimator, or path of a model file, optional
         An ensemble to compress instead of growing one. Give rows that it has not seen.
     time_limit : float
-        Seconds, from reading the table to the report. More time, better models.
+        The most seconds from the start to the written files; it ends earlier where more time gains nothing. More
+        time, better models. If the last model cannot be learned from all rows in time, the report says so.
     n_trials : int, optional
         How many configurations to evaluate, instead of a time limit: the same table and seed give the same model.
     random_state : int or None
@@ -106,6 +109,8 @@ def fit_table(
         Called with the search after each batch of trials.
     log : function, optional
         Called with each note on the table, a sentence, as soon as it is read.
+    started : float, optional
+        When the time began, by `time.perf_counter`; by default when this is called.
 
     Returns
     -------
@@ -121,7 +126,7 @@ def fit_table(
     >>> result.packed.nbytes <= 300
     True
     """
-    clock = Clock(checked_time_limit(time_limit, n_trials))
+    clock = Clock(checked_time_limit(time_limit, n_trials), started=started)
     limit = limit_for(budget, target, reserve)
     seed = checked_seed(random_state)
     if n_jobs == 0:
@@ -155,6 +160,7 @@ def fit_table(
                 scoring=scoring,
                 class_weight=class_weight,
                 seed=seed,
+                clock=clock if n_trials is None else None,
             )
             result = fit(
                 encoded.rows,

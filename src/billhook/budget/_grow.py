@@ -1,6 +1,7 @@
 """Ensembles grown on codes."""
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,8 @@ PRUNING_ROWS = 10_000
 class GrowingEnsemble:
     """An ensemble grown on the bins of some rows, which goes on growing when more of it is needed.
 
-    Boosting that goes on where it stopped gives the very trees that it would have given at once.
+    Boosting that goes on where it stopped gives the very trees that it would have given at once. `seconds` is how
+    long growing has taken so far.
     """
 
     def __init__(self, growth: GrowthConfig, rows: TrainingRows, split: Split, bins: BinnedRows, seed: int) -> None:
@@ -31,15 +33,26 @@ class GrowingEnsemble:
         self._lock = threading.Lock()
         self._boosting: Boosting | None = None
         self._forest: Forest | None = None
+        self.seconds = 0.0
 
     def forest(self, n_leaves: int, binned: BinnedFeatures) -> Forest:
         """Return the ensemble with about so many leaves, or more; its thresholds are codes."""
         with self._lock:
             n_trees = n_rounds(self.growth, n_leaves) if self.growth.family == "boosted" else 0
             if self._forest is None or self._forest.n_trees < n_trees:
-                forest = self._boosted(n_trees) if n_trees else self._averaged()
+                start = time.perf_counter()
+                try:
+                    forest = self._boosted(n_trees) if n_trees else self._averaged()
+                finally:
+                    self.seconds += time.perf_counter() - start
                 self._forest = on_codes(forest, binned, self.rows)
             return self._forest
+
+    def seconds_for(self, n_leaves: int) -> float:
+        """Return about how long it takes to grow so many leaves: fewer trees, or more, than there are."""
+        if self._boosting is None or not self._boosting.trees:
+            return self.seconds
+        return self.seconds * n_rounds(self.growth, n_leaves) / len(self._boosting.trees)
 
     def _boosted(self, n_trees: int) -> Forest:
         rows, train, growth = self.rows, self.split.train, self.growth

@@ -11,6 +11,8 @@ from billhook.budget._splits import TrainingRows
 from billhook.forest import Forest
 from billhook.packing import Packed
 
+# Scores that are at most 1, which is reached without a mistake.
+SHARES_OF_ONE = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "r2", "roc_auc")
 ScoredModel = Packed | Forest
 Score = Callable[[ScoredModel, NDArray[np.float32], NDArray[Any], NDArray[np.float64]], float]
 
@@ -71,6 +73,13 @@ def score_of(scoring: Any, rows: TrainingRows) -> Score:
             raise ValueError(f"the scoring {scoring!r} cannot judge this target: {error}") from error
 
     return score
+
+
+def perfect_score(scoring: Any) -> float | None:
+    """Return the score of a model without a mistake; None if that is not known."""
+    if scoring is None or scoring in SHARES_OF_ONE:
+        return 1.0
+    return 0.0 if isinstance(scoring, str) and scoring.startswith("neg_") else None
 
 
 def _named(scoring: str) -> Any:

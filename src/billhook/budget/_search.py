@@ -1,71 +1,48 @@
 """The search: many trials on one split of the rows, the best of them on several others, the winner on all rows."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
 
+from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
+from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
+from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
-from billhook.budget._trial_runner import ALL, TrialBatch, TrialOutcome, TrialRunner, batches_of
+from billhook.budget._splits import HELD_OUT
+from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 ENOUGH_TRIALS = 50
-# The number of the first split that finalists are compared on; those of trials are below it.
-FIRST_FINAL = 100
 # Rows that trials and finalists learn from; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # How many trials are left after each split of the finals.
 FINALISTS = (8, 5, 3, 3, 2)
-# The shares of the time at which trying and comparing stop. The rest is for the last model.
-EXPLORE_UNTIL, COMPARE_UNTIL = 0.6, 0.92
+# The shares of the time, without that for the last model, at which trying stops and what goes on is broken off. The
+# rest is for comparing.
+EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
+# The shares of the time left that the first trial may take, each time on so many times fewer rows.
+FOR_FIRST, FEWER = (0.4, 0.5), 8
+# What takes next to no time: so many rows, and a budget of at most so many bytes.
+FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
+# The last model takes about as long as trials say, times this: more where it learns from many more rows, which are no
+# longer near at hand. No more than this share of the time is kept for it.
+LAST_TAKES, LAST_OF_MORE_TAKES, MOST_FOR_LAST = 1.2, 1.5, 0.5
+# With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
+WORTH_IT = 1.3
 LEAST_BATCH, START_BATCH = 8, 16
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
 @dataclass
-class Clock:
-    """How much of the time is gone; without a limit, none ever."""
-
-    limit: float | None
-    now: Callable[[], float] = time.perf_counter
-
-    def __post_init__(self) -> None:
-        self.start = self.now()
-
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return self.now() - self.start
-
-    def is_past(self, share: float) -> bool:
-        """Whether this share of the time is gone."""
-        return self.limit is not None and self.seconds > share * self.limit
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A trial, and how good its models were on rows they had not seen."""
-
-    trial: Trial
-    nbytes: int
-    scores: tuple[float, ...]
-    packed: Packed
-    is_final: bool
-
-    @property
-    def score(self) -> float:
-        """The mean over the splits."""
-        return float(np.mean(self.scores))
-
-
-@dataclass
-class Search:
+class Search(TrialResults):
     """A search for the best models of at most some numbers of bytes, ascending; the last counts most.
 
     Attributes
@@ -83,6 +60,8 @@ class Search:
         Whether an interruption ends the search and keeps the best so far.
     progress : function, optional
         Called after each batch with the search.
+    perfect : float, optional
+        The score of a model without a mistake, if the search may end before its time.
     """
 
     whole: TrialRunner
@@ -94,66 +73,21 @@ class Search:
     keep_best: bool = False
     progress: Callable[["Search"], None] = lambda _search: None
     families: tuple[str, ...] = FAMILIES
+    perfect: float | None = None
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.trying.split(0).held_out.size)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
-        self.outcomes: dict[Trial, dict[int, TrialOutcome]] = {}
+        self.outcomes = {}
         self.random = np.random.default_rng(self.trying.seed)
         self.stage = "evaluating"
         self.n_done = 0
-        self.final_splits: list[int] = []
+        self.final_splits = []
         self.is_interrupted = False
         self.is_built = False
-
-    # What is known
-
-    def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
-        """Return the trials whose models fit a budget, the best first; with `final`, those compared on final splits.
-
-        Of a trial that ran on some splits only, the score is what may be expected on all.
-        """
-        splits = self._finals_of(budget) if final else list(range(self.n_splits))
-        if not splits:
-            return []
-        easier = {number: 0.0 if final else self._easier(number) for number in splits}
-        candidates = []
-        for trial, by_split in self.outcomes.items():
-            known = [by_split[number] for number in splits if number in by_split]
-            packed = [outcome.packed for outcome in known if outcome.packed is not None]
-            if not packed or len(packed) < len(known) or (final and len(known) < len(splits)):
-                continue
-            nbytes = max(model.nbytes for model in packed)
-            if budget is None or nbytes <= budget:
-                scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
-                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final))
-        # Of equals, the one that did better when it was tried; then the smaller.
-        return sorted(candidates, key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, repr(c.trial)))
-
-    def _tried_score(self, trial: Trial) -> float:
-        tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
-        return float(np.mean(tried)) if tried else -np.inf
-
-    def _finals_of(self, budget: int | None) -> list[int]:
-        """Return the final splits that models for a budget, or for the last, were compared on: some or all."""
-        budget = self.budgets[-1] if budget is None else budget
-        known = {number for trial, by_split in self.outcomes.items() if trial.budget == budget for number in by_split}
-        return [number for number in self.final_splits if number in known]
-
-    def _easier(self, number: int) -> float:
-        """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""
-        both = [by_split for by_split in self.outcomes.values() if 0 in by_split and number in by_split]
-        gaps = [by_split[number].score - by_split[0].score for by_split in both]
-        finite = [gap for gap in gaps if np.isfinite(gap)]
-        return float(np.mean(finite)) if finite else 0.0
-
-    def best(self, budget: int) -> Candidate | None:
-        """Return the best of the finalists, or else of all."""
-        candidates = self.candidates(budget, final=True) or self.candidates(budget)
-        return candidates[0] if candidates else None
-
-    # What is done
+        self.ended_early = ""  # why
+        self.best_scores: list[float] = []  # after so many trials
 
     def run(self) -> None:
         """Try, then compare the best on other splits; stop early at the end of the time, or if interrupted."""
@@ -177,18 +111,48 @@ class Search:
         return self.whole.build(best.trial, self.whole.split(ALL))
 
     def _explore(self) -> None:
-        starts = self._starts()
+        starts, began = self._starts(), self.clock.seconds
+        if self.clock.limit is not None:
+            self._find_first_model(starts[0])
+        # Trials have a limit of their own: this one is for finding bins.
+        with suppress(OutOfTimeError), within(self.clock.until(self.clock.at(BREAK_OFF_AT))):
+            self._explore_from(starts, began)
+
+    def _find_first_model(self, trial: Trial) -> None:
+        """Run the first trial; where the time is too short, on fewer rows, and at last a small one to its end."""
+        for share in FOR_FIRST:
+            end = self.clock.seconds + share * (self.clock.at(1.0) - self.clock.seconds)
+            first: list[Trial] = []
+            with suppress(OutOfTimeError), within(self.clock.until(end)):
+                first = self._canonical([trial])
+                self._run(first, 0, is_quick=True, until=partial(self.clock.until, end))
+            if any(0 in self.outcomes[one] for one in first):
+                return
+            self._take_fewer_rows(self.trying.rows.n_rows // FEWER)
+        self._take_fewer_rows(FEWEST_ROWS)
+        for budget in (min(trial.budget, SMALL_BUDGET), trial.budget):
+            self._run(self._canonical([replace(trial, budget=budget)]), 0, is_quick=True)
+            if self.best(self.budgets[-1]) is not None:
+                return
+
+    def _take_fewer_rows(self, n_rows: int) -> None:
+        self.trying = self.whole.sample(max(FEWEST_ROWS, n_rows))
+
+    def _explore_from(self, starts: list[Trial], began: float) -> None:
         quickest = self._canonical(starts[: len(self.budgets)])
         if self.clock.limit is not None:
-            self._run(quickest, 0, is_quick=True, is_enough=lambda: False)
+            self._run(quickest, 0, is_quick=True, until=self._explore_end)
             # Where trials are slow, many on one split tell more than few on several.
-            seconds = np.mean([self.outcomes[trial][0].seconds for trial in quickest])
-            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(float(seconds), 1e-3))
+            seconds = max((self.clock.seconds - began) / len(quickest), 1e-3)
+            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * seconds)
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(quickest)
         for first in range(len(self.budgets), len(starts), START_BATCH):
             n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
             self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
+            if self._is_time_up() or self._is_perfect():
+                return
+        least = max(2 * ENOUGH_TRIALS, 2 * len(starts))
         turn = 0
         while not self._is_enough():
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
@@ -198,6 +162,8 @@ class Search:
             if not trials:
                 return
             self._try(trials, is_stopping=True)
+            if self._is_perfect() or self._is_settled(least):
+                return
 
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
@@ -207,34 +173,89 @@ class Search:
     def _is_time_up(self) -> bool:
         return self.n_trials is None and self._is_late(EXPLORE_UNTIL)
 
+    # The time
+
     def _is_late(self, share: float) -> bool:
-        """Whether this share of the time is gone, or only what the last model will take is left."""
+        """Whether this share of the time, without what the last model will take, is gone."""
+        return self.clock.limit is not None and self.clock.seconds > self._end_at(share)
+
+    def _end_at(self, share: float) -> float:
+        """Return when this share of the time, without what the last model will take, is gone."""
         best = self.best(self.budgets[-1])
         if self.clock.limit is None or best is None:
-            return self.clock.is_past(share)
-        quick, slow = (
-            [
-                outcome.seconds
-                for number, outcome in self.outcomes[best.trial].items()
-                if (number >= FIRST_FINAL) == is_slow
-            ]
-            for is_slow in (False, True)
-        )
-        times = self.whole.rows.n_rows / (self.comparing if slow else self.trying).rows.n_rows
+            return share * self.clock.end
+        seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
+        if seconds > most:  # it can learn from some rows only
+            n_rows = most / seconds * self.whole.rows.n_rows
+            seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
+        return share * (self.clock.end - seconds)
+
+    def n_learned_from(self, candidate: Candidate) -> float:
+        """Return about how many rows the model of a candidate has learned from."""
+        return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
+
+    def _explore_end(self) -> TimeLimit | None:
+        return self.clock.until(self._end_at(BREAK_OFF_AT))
+
+    def _compare_end(self) -> TimeLimit | None:
+        return self.clock.until(self._end_at(1.0))
+
+    def seconds_of_last(self, trial: Trial) -> float:
+        """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
+        factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
+        return factor * self._seconds_of(trial, self.whole.rows.n_rows)
+
+    def _seconds_of(self, trial: Trial, n_rows: int) -> float:
+        """Return about how long a trial that is not quick takes to learn from so many rows."""
+        known = self.outcomes[trial].values()
+        slow = [outcome.seconds for outcome in known if outcome.split >= FIRST_FINAL]
+        runner = self.comparing if slow else self.trying
         # A trial that is not quick takes about twice as long where leaves are merged or shared.
-        factor = 2.0 if best.trial.compression.l2 is not None else 1.0
-        seconds = max(slow) if slow else factor * max(quick)
-        left = 1.2 * times * seconds + seconds  # the last model, and the stages of one more for the report
-        return self.clock.is_past(share) or self.clock.seconds + left > self.clock.limit
+        factor = 1.0 if slow or trial.compression.l2 is None else 2.0
+        seconds = max(slow or [outcome.seconds for outcome in known])
+        return factor * seconds * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
+
+    # Whether more can be expected
+
+    def _is_perfect(self) -> bool:
+        """Whether a model makes no mistake on the rows of all splits, those of finalists too: then it is the best."""
+        if self.n_trials is not None or self.perfect is None:
+            return False
+        perfect = [one.trial for one in self.candidates(self.budgets[-1]) if one.score >= self.perfect]
+        # Those that were not confirmed before are no longer among them.
+        tried = [all(outcome.score >= self.perfect for outcome in self.outcomes[trial].values()) for trial in perfect]
+        if not any(tried):
+            return False
+        trial = perfect[tried.index(True)]
+        for number in range(FIRST_FINAL, FIRST_FINAL + len(FINALISTS)):
+            self._run([trial], number, is_quick=False, until=self._compare_end)
+            if number not in self.outcomes[trial] or self.outcomes[trial][number].score < self.perfect:
+                return False
+        self.ended_early = "a model without a mistake on the rows held out was found"
+        return True
+
+    def _is_settled(self, least: int) -> bool:
+        """Whether the last half of the trials, `least` or more in all, gained less than a standard error."""
+        best = self.best(self.budgets[-1])
+        if self.n_trials is not None or self.perfect != 1.0 or best is None:
+            return False
+        error = self._spread(best.score) / np.sqrt(self.n_splits)
+        if self.n_done < least or best.score - self.best_scores[self.n_done // 2 - 1] >= error:
+            return False
+        self.ended_early = "the last half of its configurations gained less than a standard error"
+        return True
 
     def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:
         """Run trials on all splits, but those that do badly on the first not on the others."""
         if self.n_trials is not None:
             trials = trials[: max(0, self.n_trials - self.n_done)]
+        is_enough = self._is_time_up if is_stopping else lambda: False
         for number in range(self.n_splits):
             if number:
                 trials = self._promising(trials, number)
-            self._run(trials, number, is_quick=True, is_enough=self._is_time_up if is_stopping else lambda: False)
+            self._run(trials, number, is_quick=True, is_enough=is_enough, until=self._explore_end)
+        best = self.best(self.budgets[-1])
+        self.best_scores += [-np.inf if best is None else best.score] * (self.n_done - len(self.best_scores))
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
         """Return the trials, of those that ran on all splits so far, that may still come to be among the best."""
@@ -256,7 +277,16 @@ class Search:
         """Return by how much scores may differ by chance between two good models."""
         return float(np.sqrt(max(1.0 - score, 0.002) / self.trying.split(0).held_out.size))
 
-    def _run(self, trials: list[Trial], number: int, *, is_quick: bool, is_enough: Callable[[], bool]) -> None:
+    def _run(
+        self,
+        trials: list[Trial],
+        number: int,
+        *,
+        is_quick: bool,
+        is_enough: Callable[[], bool] = lambda: False,
+        until: Callable[[], TimeLimit | None] = lambda: None,
+    ) -> None:
+        """Run the trials that did not run on a split, until it is enough; what goes on then is broken off."""
         new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
         for trial in new:  # in this order, whichever is done first
             self.outcomes.setdefault(trial, {})
@@ -266,7 +296,7 @@ class Search:
             for batch in batches:
                 if is_enough():
                     return
-                yield batch
+                yield batch._replace(until=until())
 
         for outcomes in self.executor.map(self.trying if is_quick else self.comparing, until_enough()):
             for outcome in outcomes:
@@ -282,11 +312,12 @@ class Search:
             if len(trials) >= LEAST_BATCH or not wanted:
                 break
             here = replace(candidate.trial, budget=budget)
-            near = [trial for trial in self._canonical(neighbours(here)) if self._is_new(trial, trials)]
-            if here not in self.outcomes and here not in trials:
-                near.insert(0, here)
-            order = self.random.permutation(len(near))[: wanted.pop(0)]
-            trials += [near[k] for k in order]
+            near = [here, *neighbours(here)]
+            most = len(trials) + wanted.pop(0)
+            for place in self.random.permutation(len(near)):
+                if len(trials) == most:  # to find the bins takes longer than many a trial
+                    break
+                trials += [trial for trial in self._canonical([near[place]]) if self._is_new(trial, trials)]
         return trials
 
     def _is_new(self, trial: Trial, trials: list[Trial]) -> bool:
@@ -305,8 +336,9 @@ class Search:
 
     def _compare(self) -> None:
         def is_enough() -> bool:
-            return self.n_trials is None and self._is_late(COMPARE_UNTIL)
+            return self.n_trials is None and self._is_late(1.0)
 
+        self._choose_compared_rows()
         for place, n_left in enumerate(FINALISTS):
             if is_enough():
                 return
@@ -319,10 +351,25 @@ class Search:
             # The best for each budget, then the second, so that all have been compared when the time is up.
             ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
             left = list(dict.fromkeys(ranked))
-            self._run(left, number, is_quick=False, is_enough=is_enough)
+            self._run(left, number, is_quick=False, is_enough=is_enough, until=self._compare_end)
             if not any(number in self.outcomes[trial] for trial in left):
                 return
             self.final_splits.append(number)
+
+    def _choose_compared_rows(self) -> None:
+        """Compare on fewer rows, as many as trials have, where the time is too short for the finalists otherwise."""
+        finalists = self.candidates(self.budgets[-1])[: FINALISTS[0]]
+        if self.clock.limit is None or self.comparing is self.trying or not finalists:
+            return
+        n_rows = self.comparing.rows.n_rows
+        seconds = sum(self._seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        share = (self._end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
+        if share >= 1.0:
+            return
+        is_more = share * n_rows > self.trying.rows.n_rows
+        self.comparing = self.whole.sample(int(share * n_rows)) if is_more else self.trying
+        for trial, by_split in self.outcomes.items():  # those on other rows tell nothing here
+            self.outcomes[trial] = {number: by_split[number] for number in by_split if number < FIRST_FINAL}
 
     @property
     def _counts_last_most(self) -> bool:

@@ -4,17 +4,20 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._compress import CodedRows, Stages, TooSmallError, compress
+from billhook._deadline import OutOfTimeError, TimeLimit, check_time, within
+from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._scoring import Score
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, split_rows
+from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
@@ -22,6 +25,8 @@ from billhook.packing import BinnedFeatures, Coding, Packed, bin_features
 
 # The number of the split that holds out nothing.
 ALL = -1
+# That of the first split that finalists are compared on; those of trials are below it.
+FIRST_FINAL = 100
 KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 4, 8, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
@@ -34,22 +39,38 @@ MOST_LEAF_IDS = 150_000_000
 
 @dataclass(frozen=True, eq=False)
 class TrialOutcome:
-    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget."""
+    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget.
+
+    `seconds` is what it takes alone, with all that it shares with other trials. `stages` are those of trials on the
+    first final split.
+    """
 
     trial: Trial
     split: int
     score: float
     packed: Packed | None
     seconds: float
+    stages: tuple[Stage, ...] = ()
 
 
 class TrialBatch(NamedTuple):
-    """Trials with the same growth and budget on one split: what is grown once serves all of them."""
+    """Trials with the same growth and budget on one split: what is grown once serves all of them.
+
+    After `until`, if that is a moment, they are broken off.
+    """
 
     growth: GrowthConfig
     split: int
     is_quick: bool
     trials: tuple[Trial, ...]
+    until: TimeLimit | None = None
+
+
+class SharedSeconds(NamedTuple):
+    """How long it took so far to make what trials share, and how long what one of them needs of it."""
+
+    spent: float
+    needed: float
 
 
 @dataclass(eq=False)
@@ -75,9 +96,11 @@ class TrialRunner:
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
+        self._seconds: dict[Any, float] = {}
+        self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        caches = {"_lock", "_binnings", "_bins_of_rows", "_forests"}
+        caches = {"_lock", "_binnings", "_bins_of_rows", "_forests", "_seconds", "_canonical"}
         return {name: value for name, value in self.__dict__.items() if name not in caches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -97,26 +120,49 @@ class TrialRunner:
         return self if sampled is self.rows else replace(self, rows=sampled)
 
     def run(self, batch: TrialBatch) -> list[TrialOutcome]:
-        """Return the outcomes of the trials of a batch."""
+        """Return the outcomes of the trials of a batch; of those that are broken off, none."""
         outcomes = []
         split = self.split(batch.split)
         n_leaves = max(self.n_leaves(trial) for trial in batch.trials)
-        for trial in batch.trials:
-            start = time.perf_counter()
-            packed: Packed | None
-            try:
-                packed = self.stages(trial, split, n_leaves=n_leaves, is_quick=batch.is_quick).packed
-            except TooSmallError:
-                packed = None
-            score = -np.inf if packed is None else self.judge(packed, split)
-            outcomes.append(TrialOutcome(trial, batch.split, score, packed, time.perf_counter() - start))
+        with within(batch.until):
+            for trial in batch.trials:
+                try:
+                    check_time()
+                    outcomes.append(self._outcome(trial, split, n_leaves, is_quick=batch.is_quick))
+                except OutOfTimeError:
+                    break
         return outcomes
+
+    def _outcome(self, trial: Trial, split: Split, n_leaves: int, *, is_quick: bool) -> TrialOutcome:
+        before = self._shared_seconds(trial, split).spent
+        start = time.perf_counter()
+        packed: Packed | None = None
+        score = -np.inf
+        with suppress(TooSmallError):
+            stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick)
+            packed, score = stages.packed, self.judge(stages.packed, split)
+        after = self._shared_seconds(trial, split)
+        seconds = time.perf_counter() - start - (after.spent - before) + after.needed
+        is_shown = packed is not None and split.number == FIRST_FINAL
+        shown = self._scored(stages, trial, split, score) if is_shown else ()
+        return TrialOutcome(trial, split.number, score, packed, seconds, shown)
+
+    def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
+        """Return the stages with their scores on the held-out rows."""
+        _, _, codes = self.grown(trial.growth, split, 0)
+        codes, held_out = codes[split.held_out], split.held_out
+        labels, weight = self.rows.labels[held_out], self.rows.weight[held_out]
+        return scored_stages(
+            stages, trial.compression, lambda forest: self.score(forest, codes, labels, weight), score
+        )
 
     def build(self, trial: Trial, split: Split, *, is_quick: bool = False) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
         return self.stages(trial, split, is_quick=is_quick).packed
 
-    def stages(self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False) -> Stages:
+    def stages(
+        self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False
+    ) -> CompressedStages:
         """Return the model of a trial and the forests on the way to it.
 
         `n_leaves` leaves are grown if other trials of the same ensemble need more.
@@ -164,22 +210,37 @@ class TrialRunner:
         recoded = split if split is not None and self.rows.recode is not None and split.number != ALL else None
         X = self.rows.X if recoded is None else self.features(recoded)
         key = (bits, bins, ALL if recoded is None else recoded.number)
-        binned: BinnedFeatures = self._cached(
-            self._binnings, KEPT_BINNINGS, key, lambda: bin_features(X, bits, bins, 500)
-        )
+
+        def bin_rows() -> BinnedFeatures:
+            start = time.perf_counter()
+            binned = bin_features(X, bits, bins, 500)
+            self._seconds[key] = time.perf_counter() - start
+            return binned
+
+        binned: BinnedFeatures = self._cached(self._binnings, KEPT_BINNINGS, key, bin_rows)
         return binned
+
+    def _shared_seconds(self, trial: Trial, split: Split) -> SharedSeconds:
+        growth = trial.growth
+        number = ALL if self.rows.recode is None else split.number
+        binning = self._seconds.get((growth.bits, growth.bins, number), 0.0)
+        growing = self._forests.get((growth, split.number))
+        if not isinstance(growing, GrowingEnsemble):
+            return SharedSeconds(binning, binning)
+        return SharedSeconds(binning + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
         """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""
         if growth.family == "user":
             return growth
-        binned = self.binned(growth.bits, growth.bins)
-        bins = max(edges.size for edges in binned.edges) + 1
-        return replace(
-            growth,
-            bins=min(growth.bins, max(bins, 2)),
-            bits=max(quantizer.n_codes - 1 for quantizer in binned.coding.quantizers).bit_length(),
-        )
+        key = (growth.bits, growth.bins)
+        if key not in self._canonical:
+            binned = self.binned(*key)
+            n_bins = max(edges.size for edges in binned.edges) + 1
+            n_codes = max(quantizer.n_codes for quantizer in binned.coding.quantizers)
+            self._canonical[key] = (n_codes - 1).bit_length(), min(growth.bins, max(n_bins, 2))
+        bits, bins = self._canonical[key]
+        return replace(growth, bits=bits, bins=bins)
 
     def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
         """Return an ensemble of about so many leaves, or more, on codes, and the codes."""

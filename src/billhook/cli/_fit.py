@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
             keep_best=True,
             progress=partial(_show, display),
             log=log,
+            started=arguments.started,
         )
         summary = _summary(result)
     print_fields(summary)

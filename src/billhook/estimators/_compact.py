@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from billhook._checks import as_bytes, at_least_one
 from billhook.budget import (
+    Clock,
     Search,
     TrainingRows,
     UserEnsemble,
@@ -95,13 +96,15 @@ class _CompactForest(ForestEstimator):
         limit = limit_for(self.budget, self.target, self.reserve)
         n_trials = None if self.n_trials is None else at_least_one(self.n_trials, "n_trials")
         seed = int(check_random_state(self.random_state).randint(2**31))
-        rows, encoding, notes = self._training_rows(X, y, sample_weight, limit, seed)
+        clock = Clock(checked_time_limit(self.time_limit, n_trials))
+        of_choice = clock if n_trials is None else None
+        rows, encoding, notes = self._training_rows(X, y, sample_weight, limit, seed, clock=of_choice)
         result = fit(
             rows,
             limit,
             user_ensemble=self._user_ensemble(rows),
             scoring=self.scoring,
-            time_limit=checked_time_limit(self.time_limit, n_trials),
+            clock=clock,
             n_trials=n_trials,
             seed=seed,
             executor=self.executor,
@@ -146,6 +149,7 @@ class _CompactForest(ForestEstimator):
         limit: int,
         seed: int,
         fitted: Packed | None = None,
+        clock: Clock | None = None,
     ) -> tuple[TrainingRows, Encoding | None, tuple[str, ...]]:
         """Return the rows to learn from and, if columns are categorical, how they became features.
 
@@ -164,6 +168,7 @@ class _CompactForest(ForestEstimator):
                 weight=weight,
                 class_weight=self.class_weight,
                 seed=seed,
+                clock=clock,
             )
             return encoded.rows, encoded.encoding, (*table.notes, *encoded.notes)
         X, y, weight = self._checked(X, y, sample_weight, reset=reset)
@@ -250,7 +255,7 @@ class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[
     scoring : str or callable, optional
         What is best: a name or a scorer of scikit-learn. Accuracy by default.
     time_limit : float
-        Seconds. More time, better models.
+        The most seconds; it ends earlier where more time gains nothing. More time, better models.
     n_trials : int, optional
         How many configurations to evaluate, instead of a time: the same rows and seed then give the same model
         everywhere.
@@ -340,7 +345,7 @@ class CompactForestRegressor(RegressorMixin, _CompactForest):  # type: ignore[mi
     scoring : str or callable, optional
         What is best: a name or a scorer of scikit-learn. R2 by default.
     time_limit : float
-        Seconds. More time, better models.
+        The most seconds; it ends earlier where more time gains nothing. More time, better models.
     n_trials : int, optional
         How many configurations to evaluate, instead of a time.
     executor : Executor, optional

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook.growing import _trees
 from billhook.growing._binned_rows import BinnedRows
 from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions
@@ -90,6 +91,7 @@ class Boosting:
 
     def grow(self) -> GrownTree:
         """Grow one tree more, and return it."""
+        check_time()
         grower = self._grower
         loss_gradients(
             CODES[self.loss], grower.n_outputs, self._score, self._target, self._weight, grower.g, grower.h

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook.growing._binned_rows import BinnedRows
 from billhook.growing._trees import SHARES, SQUARED, GrownTree, TreeGrower, TreeOptions
 from billhook.kernels import loss_gradients
@@ -60,6 +61,7 @@ def grow_random_forest(
     random = np.random.default_rng(seed)
     trees = []
     for _ in range(n_trees):
+        check_time()
         of_rows, sampled = weight, None
         if not is_extra:
             times = np.bincount(random.integers(rows.n_rows, size=rows.n_rows), minlength=rows.n_rows)

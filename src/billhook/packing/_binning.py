@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array
 from billhook.packing._coding import Coding, coding_of_thresholds
 from billhook.packing._quantizers import MISSING
@@ -74,6 +75,7 @@ def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> Binn
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(sample.T))
     codes, edges = np.empty(X.shape, np.float32), []
     for k, quantizer in enumerate(coding.quantizers):
+        check_time()
         code = quantizer.codes(X[:, k] + np.float32(0.0))
         codes[:, k] = np.where(code == MISSING, np.nan, code)
         edges.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
@@ -99,6 +101,7 @@ def quantiles(x: Float32Array, n: int) -> Float32Array:
     A value that is there more often than that is not counted more often: it takes one bin, and the rest share the
     others.
     """
+    check_time()
     value, count = np.unique(x[np.isfinite(x)], return_counts=True)
     if not value.size:
         return np.zeros(1, np.float32)

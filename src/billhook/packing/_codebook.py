@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
 from billhook.kernels import choose_entries, find_nearest, move_entries
 from billhook.kernels import k_means as find_means
 from billhook.packing._leaf_values import Rounded, Units, find_units, limits
 from billhook.packing._rounding import SHARES, best_of_scales, with_whole_base
-from billhook.refinement import Descent, Loss, Problem, find_leaves
+from billhook.refinement import Descent, Loss, Problem, find_leaves, trees_at_once
 
 # Leaves of rows, their targets, their weights, and the loss.
 RowsWithLeaves = tuple[NDArray[Any], NDArray[Any], Vector, Loss]
@@ -28,8 +29,8 @@ ENTRY_PASSES = 2
 # With the one a leaf has these are eight: as many numbers as fit a wide register or two.
 TRIED = 7
 SEED = 0
-# K-means ends where it changes nothing, but not later.
-MOST_PASSES = 300
+# K-means ends where it changes nothing, but not later; and sooner where that would be more numbers compared.
+MOST_PASSES, FEWEST_PASSES, MOST_COMPARED = 300, 5, 2_000_000_000
 QUICK_SHARES = (0.7, 0.4)
 L2 = 1.0
 ANYWHERE = np.zeros((0, 3))
@@ -98,7 +99,9 @@ def k_means(value: Vector, weight: Vector, n_entries: int) -> Vector:
     if first.size <= n_entries:
         return value[first]
     entries = np.empty((n_entries, value.shape[1]))
-    find_means(value, weight, SEED, MOST_PASSES, entries, np.empty(len(value), np.int64))
+    n_passes = int(np.clip(MOST_COMPARED // (value.size * n_entries), FEWEST_PASSES, MOST_PASSES))
+    check_time()
+    find_means(value, weight, SEED, n_passes, entries, np.empty(len(value), np.int64))
     return entries
 
 
@@ -168,11 +171,15 @@ class CodebookDescent:
     def choose(self) -> None:
         """Let each leaf in its turn take the best of the entries nearest to it."""
         d, n_tried = self.descent, min(TRIED, len(self.entries))
-        common = (d.leaf, d.problem.first, d.state, d.target, d.weight, d.used, d.anchor, self.chosen, self.entries)
-        choose_entries(*common, d.table, d.loss.code, d.l2, d.loss.largest, n_tried)
+        for trees, leaves, first in trees_at_once(d.problem.first, d.state.size):
+            check_time()
+            of_rows = (d.leaf[trees], first, d.state, d.target, d.weight)
+            of_leaves = (d.used[leaves], d.anchor[leaves], self.chosen[leaves], self.entries, d.table[leaves])
+            choose_entries(*of_rows, *of_leaves, d.loss.code, d.l2, d.loss.largest, n_tried)
 
     def move(self, allowed: Vector) -> None:
         """Let each entry in its turn take a step for all leaves that chose it, to `allowed` values only."""
+        check_time()
         d = self.descent
         common = (d.leaf, d.problem.first, d.state, d.target, d.weight, d.used, d.anchor, self.chosen, self.entries)
         move_entries(*common, allowed, d.loss.code, d.l2, d.loss.largest, ENTRY_PASSES)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array, Vector
 from billhook.packing._quantizers import (
     KEY_SHIFTS,
@@ -71,6 +72,7 @@ def fitted_quantizer(threshold: Float32Array, bits: int, values: Vector) -> Unif
     Few thresholds far away from all others would make all steps long: the steps may leave them out. Measured values
     often are multiples of something: steps of about that length find all gaps between them.
     """
+    check_time()
     first = uniform_quantizer(threshold, bits)
     if first.scale == 0:
         return first

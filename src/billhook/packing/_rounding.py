@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook._types import Float32Array, Vector
 from billhook.forest import Forest
 from billhook.packing._leaf_values import Rounded, Units, exact_scale, limits, round_values
@@ -64,6 +65,7 @@ def best_of_scales(
     # All of them: where most values are rounded to nothing, the objective rises before it falls.
     lowest, best = attempt(units)
     for share in shares:
+        check_time()
         objective, result = attempt(units._replace(scale=exact_scale(units.scale * share)))
         if objective < lowest:
             lowest, best = objective, result

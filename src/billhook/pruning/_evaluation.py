@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook._deadline import check_time
 from billhook.forest import Forest, as_targets, as_weights
 from billhook.kernels import count_votes, find_votes, residual_products, weigh_agreement, weigh_matches
 
@@ -47,7 +48,8 @@ class EvaluatedTrees:
         return np.arange(self.n_trees)
 
     def report_progress(self, done: int, steps: int) -> None:
-        """Report how far a method has come, if the caller wants to know."""
+        """Report how far a method has come, if the caller wants to know; it ends here where its time is over."""
+        check_time()
         if self.progress is not None:
             self.progress(done, steps)
 

@@ -1,6 +1,6 @@
 """Better leaf values for the same trees, and fewer leaves."""
 
-from billhook.refinement._coordinate_descent import BlockDescent, Descent
+from billhook.refinement._coordinate_descent import BlockDescent, Descent, trees_at_once
 from billhook.refinement._data import find_leaves
 from billhook.refinement._distributed_descent import (
     DescentPartition,
@@ -39,4 +39,5 @@ __all__ = [
     "merge",
     "merge_leaves",
     "refine",
+    "trees_at_once",
 ]

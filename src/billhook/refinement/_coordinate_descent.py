@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook._types import Vector
 from billhook.kernels import descend_many, descend_one, find_reached
 from billhook.refinement._losses import Loss, total_loss
@@ -19,6 +20,8 @@ NO_GRID = np.zeros((0, 3))
 ROUNDING = 1e-12
 SHORTEST = 2.0**-20
 BOUNDED_HINGE = 6
+# So many numbers of rows, of all trees, are gone through between two looks at the time.
+MOST_AT_ONCE = 100_000_000
 
 
 class Pass(NamedTuple):
@@ -166,23 +169,46 @@ class Descent(BlockDescent):
         # With a group penalty a leaf of settled rows would shrink to zero against no resistance.
         code = BOUNDED_HINGE if self.group > 0.0 and loss.name == "squared_hinge" else loss.code
         descend = descend_one if problem.base.size == 1 else descend_many
-        descend(
-            self.leaf,
-            problem.first,
-            problem.column,
-            self.state,
-            self.target,
-            self.weight,
-            self.skip,
-            self.used,
-            self.table,
-            self.anchor,
-            self.curvature,
-            code,
-            self.width,
-            self.l2,
-            self.group,
-            loss.largest,
-            self.damping,
-            grid,
+        for trees, leaves, first in trees_at_once(problem.first, self.state.size):
+            check_time()
+            descend(
+                self.leaf[trees],
+                first,
+                problem.column[trees],
+                self.state,
+                self.target,
+                self.weight,
+                self.skip[trees] if self.skip.size else self.skip,
+                self.used[leaves],
+                self.table[leaves],
+                self.anchor[leaves],
+                self.curvature[leaves],
+                code,
+                self.width,
+                self.l2,
+                self.group,
+                loss.largest,
+                self.damping,
+                grid,
+            )
+
+
+class TreesAtOnce(NamedTuple):
+    """Some trees one after the other, their leaves, and where the leaves of each begin among these."""
+
+    trees: slice
+    leaves: slice
+    first: NDArray[np.uint64]
+
+
+def trees_at_once(first: NDArray[np.uint64], n_numbers: int) -> Iterator[TreesAtOnce]:
+    """Yield the trees of a pass in parts, all at once if they are not many: see `MOST_AT_ONCE`.
+
+    `first` is where the leaves of each tree begin, and `n_numbers` how many a tree goes through: of all rows.
+    """
+    n_trees, at_once = first.size - 1, max(1, MOST_AT_ONCE // max(n_numbers, 1))
+    for begin in range(0, n_trees, at_once):
+        end = min(begin + at_once, n_trees)
+        yield TreesAtOnce(
+            slice(begin, end), slice(int(first[begin]), int(first[end])), first[begin : end + 1] - first[begin]
         )

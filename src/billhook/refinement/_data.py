@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook._deadline import check_time
 from billhook._types import Vector
 from billhook.forest import Forest, as_targets, as_weights
 from billhook.interop import in_bag_mask
@@ -192,6 +193,7 @@ def find_leaves(
     for X, expected in sources:
         begin, end = end, end + expected
         for batch in row_batches(X):
+            check_time()
             nodes = forest.apply(batch, n_jobs=n_jobs)
             stop = begin + nodes.shape[0]
             if stop <= end:

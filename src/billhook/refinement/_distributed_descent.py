@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook._deadline import check_time
 from billhook._types import Vector
 from billhook.forest import as_targets, as_weights
 from billhook.kernels import step_tree, sweep_many, sweep_one
@@ -155,6 +156,7 @@ class DistributedDescent(BlockDescent):
     def _descend(self, grid: Vector = NO_GRID) -> None:
         n_trees = self.problem.forest.n_trees
         for tree in range(n_trees):
+            check_time()
             is_last = tree == n_trees - 1
             # The last task returns the first tree's sums as well, with which the next pass begins.
             self._sweep(tree, 0 if is_last else tree + 1, self._step(tree, grid), with_loss=is_last)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import at_least_one
+from billhook._deadline import check_time
 from billhook._types import Vector
 from billhook.forest import Forest, constant_trees, cut_back, without_constants
 from billhook.refinement._coordinate_descent import BlockDescent, Descent
@@ -101,6 +102,7 @@ def merge_leaves(
     n_in_vain = 0
     shrink = (budget / max(now, budget)) ** (1.0 / plan.passes.rounds)
     while now > budget:
+        check_time()
         n_leaves = merging.forest.n_leaves
         needed = int(np.ceil((now - budget) / (2.0 * now / max(merging.forest.n_nodes, 2))))
         merging.merge(max(1, min(needed, int(n_leaves * (1.0 - shrink)))))

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from billhook.budget._search import FIRST_FINAL, Candidate, Search
+from billhook.budget._last_model import LastModel
+from billhook.budget._results import Candidate
+from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import TrainingRows
-from billhook.budget.report._report import FitReport, Point, Stage, TargetFit
+from billhook.budget._trial_runner import FIRST_FINAL
+from billhook.budget.report._report import FitReport, Point, TargetFit
 from billhook.codegen import Target, fits_in, flash_with_reader, targets
-from billhook.forest import Forest
 from billhook.packing import Packed
 
 SHOWN_ERRORS = 1_000
@@ -20,7 +22,7 @@ SHOWN_ERRORS = 1_000
 def report_on(
     search: Search,
     best: Candidate,
-    packed: Packed,
+    last: LastModel,
     budget: int,
     *,
     scoring: Any,
@@ -28,8 +30,8 @@ def report_on(
     title: str,
     notes: tuple[str, ...],
 ) -> FitReport:
-    """Return the report on a search whose best candidate became the model `packed`."""
-    rows = search.whole.rows
+    """Return the report on a search whose best candidate became the `last` model."""
+    rows, packed = search.whole.rows, last.packed
     confusion, errors = _mistakes(search, best)
     return FitReport(
         title=title,
@@ -42,12 +44,12 @@ def report_on(
         target=None if target is None else target.name,
         scores=best.scores,
         points=_points(search, best),
-        stages=_stages(search, best),
+        stages=next((o.stages for o in search.outcomes[best.trial].values() if o.stages), ()),
         targets=_target_fits(packed),
         classes=() if rows.classes is None else tuple(str(label) for label in rows.classes.tolist()),
         confusion=confusion,
         errors=errors,
-        notes=(*notes, *_notes(search)),
+        notes=(*notes, *_notes(search, last)),
         n_trials=search.n_done,
         seconds=search.clock.seconds,
         seed=search.whole.seed,
@@ -65,14 +67,20 @@ def front_of(search: Search) -> tuple[Candidate, ...]:
     return tuple(front)
 
 
-def _notes(search: Search) -> list[str]:
+def _notes(search: Search, last: LastModel) -> list[str]:
     notes = []
     if search.trying.rows.n_rows < search.whole.rows.n_rows:
         tried, compared = search.trying.rows.n_rows, search.comparing.rows.n_rows
+        sampled = f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}"
+        is_from_all = last.n_rows is None and not search.is_interrupted
+        notes.append(f"{sampled}; the model has learned from all." if is_from_all else f"{sampled}.")
+    if last.n_rows is not None:
         notes.append(
-            f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}; the model "
-            "has learned from all."
+            f"The model has learned from {last.n_rows:,} of {search.whole.rows.n_rows:,} rows: time_limit="
+            f"{search.clock.limit:g} was too short to learn from all."
         )
+    if search.ended_early:
+        notes.append(f"The search ended early, after {search.clock.seconds:.0f} s: {search.ended_early}.")
     if search.is_interrupted:
         notes.append("The search was interrupted: this is the best model found until then.")
     return notes
@@ -98,30 +106,6 @@ def _point(tried: Candidate, final: Candidate | None, fall: float, front: set[Tr
         is_on_front=tried.trial in front,
         is_chosen=tried.trial == best,
     )
-
-
-def _stages(search: Search, best: Candidate) -> tuple[Stage, ...]:
-    """Return the score after each stage of compression, on one split of the rows."""
-    runner, trial = search.comparing, best.trial
-    split = runner.split(next(iter(search.final_splits), 0))
-    stages = runner.stages(trial, split)
-    _, _, codes = runner.grown(trial.growth, split, 0)
-    held_out = split.held_out
-    labels, weight = runner.rows.labels[held_out], runner.rows.weight[held_out]
-
-    def stage(name: str, forest: Forest) -> Stage:
-        score = runner.score(forest, codes[held_out], labels, weight)
-        return Stage(name, score, None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves")
-
-    shown = [stage("grown", stages.grown)]
-    compression = trial.compression
-    if compression.l2 is not None:
-        shown.append(stage("merged" if stages.fitted.n_leaves < stages.grown.n_leaves else "refined", stages.fitted))
-    leaves = f"{compression.leaf_bits}-bit leaves"
-    if compression.codebook:
-        leaves += f", {compression.codebook} different"
-    shown.append(Stage("packed", runner.judge(stages.packed, split), stages.packed.nbytes, leaves))
-    return tuple(shown)
 
 
 def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:

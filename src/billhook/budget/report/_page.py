@@ -13,7 +13,8 @@ from billhook.budget.report._words import difference_text, in_words, score_text,
 from billhook.html import Head, count_text, render, time_text
 
 if TYPE_CHECKING:
-    from billhook.budget.report._report import FitReport, Stage
+    from billhook.budget._stages import Stage
+    from billhook.budget.report._report import FitReport
 
 PACKAGE = "billhook.budget.report"
 TARGET_HEADS = (

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import atomic_write
+from billhook.budget._stages import Stage
 from billhook.budget.report._page import page
 
 
@@ -25,16 +26,6 @@ class Point:
     is_final: bool
     is_on_front: bool
     is_chosen: bool
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage between the grown ensemble and the packed model: its score on held-out rows, its bytes if packed."""
-
-    name: str
-    score: float
-    nbytes: int | None
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -67,6 +58,7 @@ class FitReport:
         Of the chosen configuration, on the held-out rows of each split; `score` is their mean.
     points : tuple of Point
     stages : tuple of Stage
+        Of the chosen configuration, on one split; empty if the time allowed no comparison of the best.
     targets : tuple of TargetFit
     classes : tuple of str
     confusion : array (classes, classes) or None

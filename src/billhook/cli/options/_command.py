@@ -1,4 +1,5 @@
 import argparse
+import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -18,5 +19,6 @@ class Command(NamedTuple):
         return function
 
     def __call__(self, arguments: argparse.Namespace) -> None:
-        """Run the command."""
+        """Run the command; its time begins before it is imported."""
+        arguments.started = time.perf_counter()
         self.load()(arguments)

@@ -36,7 +36,13 @@ def add_to(commands: Any) -> None:
     size.add_argument("--target", metavar="NAME", help="a target it has to fit: see `billhook targets`")
     size.add_argument("--reserve", metavar="SIZE", default=0, help="bytes of its flash for your own code, as 20KB")
     search = parser.add_argument_group("search")
-    search.add_argument("--time-limit", type=float, default=60.0, metavar="S", help="seconds (default: 60)")
+    search.add_argument(
+        "--time-limit",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="the most seconds from the start to the written files (default: 60)",
+    )
     search.add_argument(
         "--trials", type=int, metavar="N", help="evaluate so many configurations, instead of a time: repeatable"
     )

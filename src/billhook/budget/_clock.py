@@ -1,0 +1,42 @@
+"""The time that a fit may take."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from billhook._deadline import TimeLimit
+
+# The share of the time at which the last model has to be there. The rest is for the report and the files.
+LAST_UNTIL = 0.96
+
+
+@dataclass
+class Clock:
+    """How much of the time is gone, since it `started` or was made; without a limit, none ever."""
+
+    limit: float | None
+    now: Callable[[], float] = time.perf_counter
+    started: float | None = None
+
+    def __post_init__(self) -> None:
+        self.start = self.now() if self.started is None else self.started
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return self.now() - self.start
+
+    def at(self, share: float) -> float:
+        """Return the seconds after which this share of the time is gone."""
+        return np.inf if self.limit is None else share * self.limit
+
+    @property
+    def end(self) -> float:
+        """The seconds after which the last model has to be there."""
+        return self.at(LAST_UNTIL)
+
+    def until(self, seconds: float) -> TimeLimit | None:
+        """Return the moment so many seconds after the start; None without a limit."""
+        return None if self.limit is None else TimeLimit(self.start + seconds, self.now)

@@ -1,0 +1,90 @@
+"""What is known of the trials of a search, and which are the best."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from billhook.budget._space import Trial
+from billhook.budget._trial_runner import FIRST_FINAL, TrialOutcome
+from billhook.packing import Packed
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A trial, and how good its models were on rows they had not seen."""
+
+    trial: Trial
+    nbytes: int
+    scores: tuple[float, ...]
+    packed: Packed
+    is_final: bool
+
+    @property
+    def score(self) -> float:
+        """The mean over the splits."""
+        return float(np.mean(self.scores))
+
+
+class TrialResults:
+    """The outcomes of trials by the splits of the rows that they ran on.
+
+    Attributes
+    ----------
+    budgets : tuple of int
+        Ascending.
+    outcomes : dict
+        Of each trial by the number of the split, in the order in which trials were chosen.
+    n_splits : int
+        How many splits trials run on.
+    final_splits : list of int
+        The splits that finalists were compared on.
+    """
+
+    budgets: tuple[int, ...]
+    outcomes: dict[Trial, dict[int, TrialOutcome]]
+    n_splits: int
+    final_splits: list[int]
+
+    def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
+        """Return the trials whose models fit a budget, the best first; with `final`, those compared on final splits.
+
+        Of a trial that ran on some splits only, the score is what may be expected on all.
+        """
+        splits = self._finals_of(budget) if final else list(range(self.n_splits))
+        if not splits:
+            return []
+        easier = {number: 0.0 if final else self._easier(number) for number in splits}
+        candidates = []
+        for trial, by_split in self.outcomes.items():
+            known = [by_split[number] for number in splits if number in by_split]
+            packed = [outcome.packed for outcome in known if outcome.packed is not None]
+            if not packed or len(packed) < len(known) or (final and len(known) < len(splits)):
+                continue
+            nbytes = max(model.nbytes for model in packed)
+            if budget is None or nbytes <= budget:
+                scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
+                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final))
+        # Of equals, the one that did better when it was tried; then the smaller.
+        return sorted(candidates, key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, repr(c.trial)))
+
+    def _tried_score(self, trial: Trial) -> float:
+        tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
+        return float(np.mean(tried)) if tried else -np.inf
+
+    def _finals_of(self, budget: int | None) -> list[int]:
+        """Return the final splits that models for a budget, or for the last, were compared on: some or all."""
+        budget = self.budgets[-1] if budget is None else budget
+        known = {number for trial, by_split in self.outcomes.items() if trial.budget == budget for number in by_split}
+        return [number for number in self.final_splits if number in known]
+
+    def _easier(self, number: int) -> float:
+        """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""
+        both = [by_split for by_split in self.outcomes.values() if 0 in by_split and number in by_split]
+        gaps = [by_split[number].score - by_split[0].score for by_split in both]
+        finite = [gap for gap in gaps if np.isfinite(gap)]
+        return float(np.mean(finite)) if finite else 0.0
+
+    def best(self, budget: int) -> Candidate | None:
+        """Return the best of the finalists, or else of all."""
+        candidates = self.candidates(budget, final=True) or self.candidates(budget)
+        return candidates[0] if candidates else None
