@@ -79,7 +79,8 @@ class Boosting:
         self._grower = TreeGrower(rows, n_classes if loss == "softmax" else 1, options)
         self._target = np.ascontiguousarray(target, np.float32)
         self._weight = np.ascontiguousarray(weight, np.float32)
-        self.base = start_scores(loss, target, weight, n_classes)
+        # As a float32, which logarithms that differ in their last bit have in common.
+        self.base = start_scores(loss, target, weight, n_classes).astype(np.float32).astype(np.float64)
         self._score = np.zeros((rows.n_rows, self._grower.n_lanes), np.float32)
         self._score[:, : self.base.size] = self.base
         self.trees: list[GrownTree] = []
