@@ -38,7 +38,8 @@ def targets(codes, loss, seed, n_classes=4):
         return np.digitize(score, np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]))
     if loss == "logistic":
         return (score > np.median(score)).astype(float)
-    return np.floor(np.exp(score / 4.0)) if loss == "poisson" else score
+    # Targets are read as float32.
+    return np.floor(np.exp(score / 4.0)) if loss == "poisson" else score.astype(np.float32).astype(float)
 
 
 def scores(boosting, codes, n_bins, n_trees):

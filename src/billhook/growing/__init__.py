@@ -1,4 +1,4 @@
-"""Trees grown on binned rows: gradient boosting, random forests and extra trees, the same to the bit everywhere."""
+"""Trees grown on binned rows: gradient boosting, random forests and extra trees, with the same splits everywhere."""
 
 from billhook.growing._as_forest import forest_of_trees
 from billhook.growing._binned_rows import BinnedRows
