@@ -58,3 +58,12 @@ def as_bytes(value: Any, name: str = "size", *, least: int = 1) -> int:
     if number < least:
         raise ValueError(f"{name} must be at least {'one byte' if least == 1 else f'{least} bytes'}, not {value!r}")
     return number
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` asks for; one in a worker of joblib, which has its share of the processors."""
+    from joblib import effective_n_jobs
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    return 1 if backend.nesting_level else int(effective_n_jobs(n_jobs))

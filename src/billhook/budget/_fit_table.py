@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 
-from billhook._checks import as_int, at_least_one, resolve_name
+from billhook._checks import as_int, at_least_one, n_threads_of, resolve_name
 from billhook.budget._clock import Clock
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
@@ -167,7 +166,7 @@ def fit_table(
                 limit,
                 user_ensemble=None if model is None else _user_ensemble(model, encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
-                n_jobs=effective_n_jobs(n_jobs),
+                n_jobs=n_threads_of(n_jobs),
                 title=read.title,
                 notes=(*read.notes, *encoded.notes, *_notes_on(model)),
                 **options,

@@ -3,14 +3,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from billhook._checks import as_bytes, at_least_one
+from billhook._checks import as_bytes, at_least_one, n_threads_of
 from billhook.budget import (
     Clock,
     Search,
@@ -108,7 +107,7 @@ class _CompactForest(ForestEstimator):
             n_trials=n_trials,
             seed=seed,
             executor=self.executor,
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=n_threads_of(self.n_jobs),
             target=None if self.target is None else target_named(self.target),
             title=type(self).__name__,
             notes=notes,

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook import kernels
+from billhook._checks import n_threads_of
 from billhook.forest._rows import ReadableRows, as_rows, readable_rows
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def leaf_ids(forest: "Forest", X: ArrayLike, n_jobs: int | None) -> NDArray[np.u
         else:
             walker.write_leaf_ids(rows[start:end], leaf, start)
 
-    n_threads = 1 if n_jobs is None else min(_threads(n_jobs), n_rows // MANY_ROWS)
+    n_threads = 1 if n_jobs is None else min(n_threads_of(n_jobs), n_rows // MANY_ROWS)
     if n_threads <= 1:
         walk(0, n_rows)
         return leaf.T
@@ -83,12 +84,6 @@ def leaf_ids(forest: "Forest", X: ArrayLike, n_jobs: int | None) -> NDArray[np.u
     with ThreadPoolExecutor(n_threads) as threads:
         list(threads.map(walk, starts, (start + length for start in starts)))
     return leaf.T
-
-
-def _threads(n_jobs: int) -> int:
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
 
 
 def _walker_for(forest: "Forest", rows: ReadableRows) -> kernels.Walker | None:
