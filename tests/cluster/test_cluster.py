@@ -337,7 +337,7 @@ def test_no_more_is_under_way_than_asked_for(client):
 def test_nothing_is_lost_while_none_may_be_under_way(client):
     allowed = iter([0, 2, 0, 0])
 
-    def submit(batch, is_again):  # noqa: ARG001
+    def submit(batch, is_again):  # noqa: ARG001 - called with both
         return [client.submit(pow, item, 2, pure=False) for item in batch]
 
     squares = map_on_cluster(client, submit, range(7), n_at_once=lambda: next(allowed, 0))
