@@ -102,14 +102,15 @@ def fit_with_release(job: Job, train, test) -> Outcome:
     import tempfile
     from dataclasses import replace
 
+    import pandas as pd
+
     from billhook.budget import Ordered, choose_encoding, find, has_orders, rows_of
     from billhook.datasets import encode, read_table
 
     with tempfile.TemporaryDirectory() as folder:
-        train.to_parquet(f"{folder}/train.parquet")
-        table = read_table(f"{folder}/train.parquet", "label", task="classification")
-        test.to_parquet(f"{folder}/test.parquet")
-        others = read_table(f"{folder}/test.parquet", "label", task="classification")
+        pd.concat([train, test]).to_parquet(f"{folder}/all.parquet")  # columns that are the same everywhere go
+        both = read_table(f"{folder}/all.parquet", "label", task="classification")
+    table, others = both.take(np.arange(len(train))), both.take(np.arange(len(train), len(both.y)))
     n_trials = 0
 
     def progress(search) -> None:
@@ -149,12 +150,13 @@ def read_results(path: Path) -> dict[Job, Outcome]:
 
 
 def jobs_of(arguments: argparse.Namespace) -> Iterator[Job]:
-    limits = {NOW: arguments.limits, RELEASE: arguments.release_limits or arguments.limits}
+    of_release = arguments.limits if arguments.release_limits is None else arguments.release_limits
+    limits = {NOW: arguments.limits, RELEASE: of_release}
     for fold in range(arguments.first_fold, arguments.first_fold + arguments.folds):
         for kilobytes in arguments.kilobytes:
             for data in arguments.data:
-                for release, of_release in limits.items():
-                    yield from (Job(release, data, KB * kilobytes, fold, limit) for limit in of_release)
+                for release, seconds in limits.items():
+                    yield from (Job(release, data, KB * kilobytes, fold, limit) for limit in seconds)
 
 
 def run_all(jobs: list[Job], path: Path, n_at_once: int) -> None:
