@@ -7,6 +7,7 @@ from billhook._deadline import OutOfTimeError, within
 from billhook.budget._results import Candidate
 from billhook.budget._search import WORTH_IT, Search
 from billhook.budget._space import Trial
+from billhook.budget._splits import some_rows
 from billhook.budget._trial_runner import ALL
 from billhook.packing import Packed
 
@@ -30,11 +31,12 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
     """
     n_at_hand = round(search.n_learned_from(best))
     clock, whole, learned_from = search.clock, search.whole, None
+    split = whole.split(ALL)
     if clock.limit is not None and final is None:
         share = (clock.end - clock.seconds) / max(search.seconds_of_last(best.trial), 1e-9)
         n_rows = int(max(0.0, share) * whole.rows.n_rows)
         if share < NEARLY_ALL and n_rows >= WORTH_IT * n_at_hand:
-            whole, learned_from = whole.sample(n_rows), n_rows
+            split, learned_from = some_rows(whole.rows, n_rows, whole.seed), n_rows
         elif share < MAY_DO:
             return LastModel(best.packed, n_at_hand)
     if whole is not search.comparing:  # many rows take much memory
@@ -42,7 +44,7 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
         search.comparing.clear_caches()
     try:
         with within(clock.until(clock.end)):
-            packed = whole.build(best.trial, whole.split(ALL)) if final is None else final(best.trial)
+            packed = whole.build(best.trial, split) if final is None else final(best.trial)
     except OutOfTimeError:
         return LastModel(best.packed, n_at_hand)
     return LastModel(packed, learned_from)
