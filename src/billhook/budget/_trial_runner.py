@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from billhook._deadline import OutOfTimeError, TimeLimit, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, n_rounds
-from billhook.budget._memory import rows_to_grow, rows_to_refine
+from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score
 from billhook.budget._space import GrowthConfig, Trial
-from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, split_rows
+from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
 from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
@@ -176,7 +176,7 @@ class TrialRunner:
             self.clear_caches()
         rows = self.rows
         n_used = np.unique(forest.feature[forest.feature >= 0]).size
-        train = rows_to_refine(split.train, *rows.X.shape, n_used, forest.n_trees, self.n_values)
+        train = rows_to_refine(split.train, rows.X.shape, n_used, forest.n_trees, self.n_values)
         coded = CodedRows(
             codes[train],
             rows.labels[train],
@@ -206,6 +206,17 @@ class TrialRunner:
     def split(self, number: int) -> Split:
         """Return the `number`-th split of the rows."""
         return all_rows(self.rows) if number == ALL else split_rows(self.rows, number, self.seed)
+
+    def split_of_last(self, trial: Trial, most: int | None = None) -> Split:
+        """Return the rows that the last model learns from, at most so many: all that there is memory for."""
+        n_rows = self.n_rows_of_last(trial) if most is None else min(most, self.n_rows_of_last(trial))
+        return self.split(ALL) if n_rows == self.rows.n_rows else some_rows(self.rows, n_rows, self.seed)
+
+    def n_rows_of_last(self, trial: Trial) -> int:
+        """Return how many rows the last model of a trial may learn from: mostly all, else all there is memory for."""
+        if self.user_ensemble is not None:
+            return self.rows.n_rows
+        return n_rows_to_grow(self.rows.X.shape, self.n_values, trial.growth.bins)
 
     def binned(self, bits: int, bins: int, split: Split | None = None) -> BinnedFeatures:
         """Return the rows as codes; those of a split, where features are learned from its training rows."""
@@ -256,9 +267,6 @@ class TrialRunner:
             )
             return on_codes
         binned = self.binned(growth.bits, growth.bins, split)
-        if split.number == ALL:
-            train = rows_to_grow(split.train, *self.rows.X.shape, self.n_values, growth.bins)
-            split = replace(split, train=train)
         # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
         growing: GrowingEnsemble = self._cached(
             self._forests,

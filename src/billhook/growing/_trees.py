@@ -123,5 +123,7 @@ class TreeGrower:
             o.is_share,
             seed,
         )
-        size = grow_tree(*of_rows, *self.gradients, self._whole, of, target, weight, score, *nodes, *scratch, *numbers)
+        size = grow_tree(
+            *of_rows, *self.gradients, self._whole, of, target, weight, score, *nodes, *scratch, *numbers
+        )
         return GrownTree(*(array[:size].copy() for array in nodes))

@@ -71,9 +71,7 @@ def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> Binn
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(sample.T))
     of_sample = RowCodes(sample, coding.quantizers)
-    edges = [
-        quantiles(of_sample.column(slice(None), k), n_bins - 1).astype(np.int64) for k in range(X.shape[1])
-    ]
+    edges = [quantiles(of_sample.column(slice(None), k), n_bins - 1).astype(np.int64) for k in range(X.shape[1])]
     return BinnedFeatures(RowCodes(X, coding.quantizers), coding, edges)
 
 

@@ -1,4 +1,4 @@
-"""The codes of many rows, in as few bytes as they take, and as a forest reads them for the rows that are asked for."""
+"""The codes of many rows, in as few bytes as they take, and of the rows asked for as a forest reads them."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -45,11 +45,14 @@ class RowCodes:
         if not self._missing_values:
             return np.zeros(self.shape[1], np.bool_)
         # One feature at a time: of all, it would take a fourth of the memory of the rows.
-        found = [quantizer is not None and bool(np.isnan(self._X[:, k]).any()) for k, quantizer in enumerate(self._quantizers)]
+        found = [
+            quantizer is not None and bool(np.isnan(self._X[:, k]).any())
+            for k, quantizer in enumerate(self._quantizers)
+        ]
         return np.array(found, np.bool_)
 
     def keep(self) -> "RowCodes":
-        """Find the codes of all rows, if that is not done, in a byte or two each: they are asked for again and again."""
+        """Find the codes of all rows, a byte or two each, as they will be asked for many times; return this."""
         if self._kept is None:
             n_codes = max((quantizer.n_codes for quantizer in self._quantizers if quantizer is not None), default=1)
             is_byte = n_codes + self.has_missing.any() <= BYTE_CODES
@@ -69,7 +72,7 @@ class RowCodes:
         if self._kept is not None:
             kept = self._kept[rows]
             codes[:] = kept
-            for k in np.flatnonzero(self.has_missing):
+            for k in np.flatnonzero(self.has_missing).tolist():
                 codes[kept[:, k] == self._missing, k] = np.nan
             return codes
         for k in range(self.shape[1]):
@@ -94,4 +97,3 @@ class RowCodes:
         if not self._missing_values:
             x = np.where(np.isnan(x), np.copysign(np.float32(np.inf), x), x)
         return quantizer.codes(x)
-
