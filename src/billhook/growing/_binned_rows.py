@@ -81,7 +81,7 @@ class BinnedRows:
         return int(self.first[-1])
 
     def numbers(self, rows: slice = slice(None)) -> NDArray[np.float32]:
-        """Return the bins of rows (rows, features), counted within the feature, as forests read them; NaN: missing."""
+        """Return the bins (rows, features) of rows, counted within features, as forests read them: NaN if missing."""
         columns = self.columns[:, rows]
         numbers = columns.T.astype(np.float32)
         for f in np.flatnonzero(self.has_missing):
