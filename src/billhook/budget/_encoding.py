@@ -89,9 +89,16 @@ def encode_table(
         feature_names=encoding.feature_names,
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
-    return EncodedTable(
-        replace(rows, recode=OrderedFeatures(table) if is_ordered else None), encoding, (*_notes_on(encoding), *notes)
-    )
+    recode = OrderedFeatures(_with_columns_of(table, X)) if is_ordered else None
+    return EncodedTable(replace(rows, recode=recode), encoding, (*_notes_on(encoding), *notes))
+
+
+def _with_columns_of(table: Table, X: NDArray[np.float32]) -> Table:
+    """Return a table of one feature a column whose numbers are in the features: they are not in memory twice."""
+    columns = [
+        column if isinstance(column, Categorical) else X[:, place] for place, column in enumerate(table.columns)
+    ]
+    return replace(table, columns=tuple(columns))
 
 
 def choose_encoding(

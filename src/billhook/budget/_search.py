@@ -15,7 +15,7 @@ from billhook.budget._executors import Executor
 from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
 from billhook.budget._splits import HELD_OUT
-from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner, batches_of
+from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
@@ -108,7 +108,7 @@ class Search(TrialResults):
         if self.whole is not self.comparing:  # many rows take much memory
             self.trying.clear_caches()
             self.comparing.clear_caches()
-        return self.whole.build(best.trial, self.whole.split(ALL))
+        return self.whole.build(best.trial, self.whole.split_of_last(best.trial))
 
     def _explore(self) -> None:
         starts, began = self._starts(), self.clock.seconds
@@ -185,7 +185,7 @@ class Search(TrialResults):
             return share * self.clock.end
         seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
         if seconds > most:  # it can learn from some rows only
-            n_rows = most / seconds * self.whole.rows.n_rows
+            n_rows = most / seconds * self.whole.n_rows_of_last(best.trial)
             seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
         return share * (self.clock.end - seconds)
 
@@ -202,7 +202,7 @@ class Search(TrialResults):
     def seconds_of_last(self, trial: Trial) -> float:
         """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
         factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
-        return factor * self._seconds_of(trial, self.whole.rows.n_rows)
+        return factor * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
 
     def _seconds_of(self, trial: Trial, n_rows: int) -> float:
         """Return about how long a trial that is not quick takes to learn from so many rows."""

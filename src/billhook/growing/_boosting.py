@@ -94,9 +94,7 @@ class Boosting:
         """Grow one tree more, and return it."""
         check_time()
         grower = self._grower
-        loss_gradients(
-            CODES[self.loss], grower.n_outputs, self._score, self._target, self._weight, grower.g, grower.h
-        )
+        loss_gradients(CODES[self.loss], grower.n_outputs, self._score, self._target, self._weight, *grower.gradients)
         self.trees.append(grower.grow(self._target, self._weight, self._score))
         return self.trees[-1]
 

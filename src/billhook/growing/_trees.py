@@ -12,7 +12,7 @@ from billhook.kernels import grow_tree
 LANES = 8
 MOST_NARROW_ROWS = 65_535
 SQUARED, LOGISTIC, SOFTMAX, ABSOLUTE, POISSON, SHARES = range(6)
-NO_HISTOGRAMS = np.empty(0, np.int64)
+NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,28 @@ class TreeGrower:
         rows, options = self.rows, self.options
         self.n_lanes = 1 if self.n_outputs == 1 else -(-self.n_outputs // LANES) * LANES
         is_wide = rows.n_rows > MOST_NARROW_ROWS
-        self.g, self.h = (np.zeros((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
         of_row = 2 if self.n_lanes == 1 else self.n_lanes  # of 32 bits; wide ones of one output are of 64
-        self._whole = np.empty(
-            (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64
-        )
+        self._whole_size = (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2
         n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
         self._histogram_size = options.max_leaves * n_bytes // 8 + 1
-        self._histograms = NO_HISTOGRAMS
+        self._gradients: list[NDArray[np.float32]] = []
+        self._histograms = self._whole = NOTHING
         self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
         self.is_used, self._n_used = np.zeros(2 * rows.n_bins, np.bool_), np.zeros(1, np.int64)
         self._every = np.arange(rows.n_rows, dtype=np.uint32)
 
+    @property
+    def gradients(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Slopes and curvatures (rows, lanes), which the next tree is grown by: whoever grows it writes them."""
+        if not self._gradients:
+            self._gradients = [np.zeros((self.rows.n_rows, self.n_lanes), np.float32) for _ in range(2)]
+        g, h = self._gradients
+        return g, h
+
     def free_memory(self) -> None:
-        """Give back what most memory is taken by, a histogram for each leaf, until the next tree is grown."""
-        self._histograms = NO_HISTOGRAMS
+        """Give back what most memory is taken by, gradients and a histogram for each leaf, until the next tree."""
+        self._gradients = []
+        self._histograms = self._whole = NOTHING
 
     def grow(
         self,
@@ -85,11 +92,12 @@ class TreeGrower:
         sampled: NDArray[Any] | None = None,
         seed: int = 0,
     ) -> GrownTree:
-        """Return the tree that is grown by the gradients `g` and `h`; `score` is moved by its values."""
+        """Return the tree that is grown by the `gradients`; `score` is moved by its values."""
         rows, o = self.rows, self.options
         if not self._histograms.size:
             # Memory that is not touched is not taken.
             self._histograms = np.empty(self._histogram_size, np.int64)
+            self._whole = np.empty(self._whole_size, np.int64)
         n_nodes = 2 * o.max_leaves - 1
         feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
         missing_left, n_rows, row_weight = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64), np.empty(n_nodes)
@@ -115,5 +123,7 @@ class TreeGrower:
             o.is_share,
             seed,
         )
-        size = grow_tree(*of_rows, self.g, self.h, self._whole, of, target, weight, score, *nodes, *scratch, *numbers)
+        size = grow_tree(
+            *of_rows, *self.gradients, self._whole, of, target, weight, score, *nodes, *scratch, *numbers
+        )
         return GrownTree(*(array[:size].copy() for array in nodes))

@@ -106,4 +106,5 @@ def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, weigh
     )
     n_leaves = (np.diff(coded.offset) + 1) // 2
     is_of_leaf = np.repeat(np.isin(np.arange(coded.n_trees), trees), n_leaves)
-    return ScoreColumn(number, forest, leaf[trees], is_of_leaf, place, score[:, number].copy(), weight)
+    own_leaf = leaf if trees.size == coded.n_trees else leaf[trees]  # not a copy for each number of a leaf
+    return ScoreColumn(number, forest, own_leaf, is_of_leaf, place, score[:, number].copy(), weight)
