@@ -25,9 +25,13 @@ ENOUGH_TRIALS = 50
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # How many trials are left after each split of the finals.
 FINALISTS = (8, 5, 3, 3, 2)
-# The shares of the time, without that for the last model, at which trying stops and what goes on is broken off. The
-# rest is for comparing.
-EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
+# The shares of the time, without that for the last model, at which trying stops, at the earliest and at the latest:
+# the rest is for comparing, if there is much to compare. What still runs so much later is broken off.
+EXPLORE_UNTIL, EXPLORE_AT_MOST, BREAK_OFF_LATER = 0.65, 0.9, 0.08
+# Comparing takes so many times what the first split of it does.
+ALL_SPLITS_TAKE = 2.0
+# Trials whose scores lie further below the best, in what may be chance, are not compared.
+FAR_BELOW = 3.0
 # The shares of the time left that the first trial may take, each time on so many times fewer rows.
 FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
@@ -37,7 +41,7 @@ FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
 LAST_TAKES, LAST_OF_MORE_TAKES, MOST_FOR_LAST = 1.2, 1.5, 0.5
 # With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
 WORTH_IT = 1.3
-LEAST_BATCH, START_BATCH = 8, 16
+LEAST_BATCH, START_BATCH = 8, 6
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
@@ -115,7 +119,7 @@ class Search(TrialResults):
         if self.clock.limit is not None:
             self._find_first_model(starts[0])
         # Trials have a limit of their own: this one is for finding bins.
-        with suppress(OutOfTimeError), within(self.clock.until(self.clock.at(BREAK_OFF_AT))):
+        with suppress(OutOfTimeError), within(self.clock.until(self.clock.at(EXPLORE_AT_MOST))):
             self._explore_from(starts, began)
 
     def _find_first_model(self, trial: Trial) -> None:
@@ -167,10 +171,10 @@ class Search(TrialResults):
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
             return self.n_done >= self.n_trials
-        return self._is_late(EXPLORE_UNTIL)
+        return self._is_late(self._explore_until())
 
     def _is_time_up(self) -> bool:
-        return self.n_trials is None and self._is_late(EXPLORE_UNTIL)
+        return self.n_trials is None and self._is_late(self._explore_until())
 
     # The time
 
@@ -193,8 +197,19 @@ class Search(TrialResults):
         """Return about how many rows the model of a candidate has learned from."""
         return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
 
+    def _explore_until(self) -> float:
+        """Return the share of the time, without what the last model will take, that trying has."""
+        if self.clock.limit is None:
+            return EXPLORE_UNTIL
+        finalists = self._finalists(self.budgets[-1], FINALISTS[0])
+        if len(finalists) < 2:
+            return EXPLORE_AT_MOST
+        n_rows = (1.0 - HELD_OUT) * self.trying.rows.n_rows
+        seconds = ALL_SPLITS_TAKE * sum(self._seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        return float(np.clip(1.0 - seconds / max(self._end_at(1.0), 1e-9), EXPLORE_UNTIL, EXPLORE_AT_MOST))
+
     def _explore_end(self) -> TimeLimit | None:
-        return self.clock.until(self._end_at(BREAK_OFF_AT))
+        return self.clock.until(self._end_at(self._explore_until() + BREAK_OFF_LATER))
 
     def _compare_end(self) -> TimeLimit | None:
         return self.clock.until(self._end_at(1.0))
@@ -204,15 +219,15 @@ class Search(TrialResults):
         factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
         return factor * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
 
-    def _seconds_of(self, trial: Trial, n_rows: int) -> float:
+    def _seconds_of(self, trial: Trial, n_rows: float) -> float:
         """Return about how long a trial that is not quick takes to learn from so many rows."""
         known = self.outcomes[trial].values()
         slow = [outcome.seconds for outcome in known if outcome.split >= FIRST_FINAL]
         runner = self.comparing if slow else self.trying
-        # A trial that is not quick takes about twice as long where leaves are merged or shared.
-        factor = 1.0 if slow or trial.compression.l2 is None else 2.0
-        seconds = max(slow or [outcome.seconds for outcome in known])
-        return factor * seconds * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
+        # A trial that is not quick takes about twice as long where leaves are merged or shared, but not to grow.
+        factor = 0.0 if trial.compression.l2 is None else 1.0
+        quick = [outcome.seconds + factor * (outcome.seconds - outcome.shared_seconds) for outcome in known]
+        return max(slow or quick) * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
 
     # Whether more can be expected
 
@@ -345,8 +360,10 @@ class Search(TrialResults):
             by_budget = []
             for budget in self._in_order():
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
-                finalists = self.candidates(budget, final=place > 0)[:n_kept]
+                finalists = self._finalists(budget, n_kept, final=place > 0)
                 by_budget.append([candidate.trial for candidate in finalists])
+            if place and max(map(len, by_budget)) < 2:
+                return
             # The best for each budget, then the second, so that all have been compared when the time is up.
             ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
             left = list(dict.fromkeys(ranked))
@@ -355,9 +372,14 @@ class Search(TrialResults):
                 return
             self.final_splits.append(number)
 
+    def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
+        """Return the best for a budget, without those that are far below: at most so many."""
+        best = self.candidates(budget, final=final)[:most]
+        return [one for one in best if one.score >= best[0].score - FAR_BELOW * self._spread(best[0].score)]
+
     def _choose_compared_rows(self) -> None:
         """Compare on fewer rows, as many as trials have, where the time is too short for the finalists otherwise."""
-        finalists = self.candidates(self.budgets[-1])[: FINALISTS[0]]
+        finalists = self._finalists(self.budgets[-1], FINALISTS[0])
         if self.clock.limit is None or self.comparing is self.trying or not finalists:
             return
         n_rows = self.comparing.rows.n_rows
