@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from billhook.growing._binned_rows import BinnedRows
 from billhook.kernels import grow_tree
@@ -13,6 +13,15 @@ LANES = 8
 MOST_NARROW_ROWS = 65_535
 SQUARED, LOGISTIC, SOFTMAX, ABSOLUTE, POISSON, SHARES = range(6)
 NO_HISTOGRAMS = np.empty(0, np.int64)
+LINE = 64
+
+
+def aligned(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array that is not set yet, at the beginning of a cache line: registers do not reach over two."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(n_bytes + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -60,9 +69,9 @@ class TreeGrower:
         rows, options = self.rows, self.options
         self.n_lanes = 1 if self.n_outputs == 1 else -(-self.n_outputs // LANES) * LANES
         is_wide = rows.n_rows > MOST_NARROW_ROWS
-        self.g, self.h = (np.zeros((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
+        self.g, self.h = (aligned((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
         of_row = 2 if self.n_lanes == 1 else self.n_lanes  # of 32 bits; wide ones of one output are of 64
-        self._whole = np.empty(
+        self._whole = aligned(
             (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64
         )
         n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
@@ -89,7 +98,7 @@ class TreeGrower:
         rows, o = self.rows, self.options
         if not self._histograms.size:
             # Memory that is not touched is not taken.
-            self._histograms = np.empty(self._histogram_size, np.int64)
+            self._histograms = aligned(self._histogram_size, np.int64)
         n_nodes = 2 * o.max_leaves - 1
         feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
         missing_left, n_rows, row_weight = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64), np.empty(n_nodes)
