@@ -70,12 +70,11 @@ class TreeGrower:
         self.n_lanes = 1 if self.n_outputs == 1 else -(-self.n_outputs // LANES) * LANES
         is_wide = rows.n_rows > MOST_NARROW_ROWS
         self.g, self.h = (aligned((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
-        of_row = 2 if self.n_lanes == 1 else self.n_lanes  # of 32 bits; wide ones of one output are of 64
-        self._whole = aligned(
-            (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2, np.int64
-        )
-        n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
-        self._histogram_size = options.max_leaves * n_bytes // 8 + 1
+        # A slope and a curvature for each output; there is room for a register more.
+        n_ints = 2 if self.n_outputs == 1 else -(-2 * self.n_outputs // LANES) * LANES
+        bytes_of_whole = 2 if self.n_outputs > 1 else 8 if is_wide else 4
+        self._whole = aligned(rows.n_rows * n_ints * bytes_of_whole // 8 + LANES, np.int64)
+        self._histogram_size = options.max_leaves * rows.n_bins * n_ints * (8 if is_wide else 4) // 8 + LANES
         self._histograms = NO_HISTOGRAMS
         self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
         self.is_used, self._n_used = np.zeros(2 * rows.n_bins, np.bool_), np.zeros(1, np.int64)

@@ -160,12 +160,14 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     gradients.whole = (int16_t *)whole.data;
     gradients.whole_one = whole.i64;
     const size_t n_nodes = 2 * (size_t)max_leaves - 1, n_ints = ints_of_bin(&options);
-    const size_t n_whole = n_lanes > 1 ? (rows.n_rows * n_lanes + 1) / 2 : rows.n_rows * (gradients.is_wide ? 2 : 1);
+    const size_t n_whole = n_lanes > 1 ? (rows.n_rows * n_ints + LANES + 3) / 4
+                                       : rows.n_rows * (gradients.is_wide ? 2 : 1);
     if (g.length[0] != columns.length[1] || h.size != g.size || score.size != g.size
         || target.size != columns.length[1] || weight.size != columns.length[1]
         || (size_t)whole.size < n_whole || spare.size < 2 * sampled.size
-        || (size_t)histograms.size * sizeof(int64_t)
+        || ((size_t)histograms.size - LANES) * sizeof(int64_t)
                < (size_t)max_leaves * bytes_of_histogram(&rows, &options, gradients.is_wide)
+        || histograms.size < LANES
         || (size_t)is_used.size < 2 * rows.n_bins || n_used.size < 1)
         return fail(&call, "rows, gradients and scratch do not belong together");
     if ((size_t)feature.size < n_nodes || (size_t)bin.size < n_nodes || (size_t)missing_left.size < n_nodes
@@ -180,7 +182,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         .spare = spare.u32,
         .leaf = scratch_for(&call, (size_t)max_leaves * sizeof(OpenLeaf)),
         .histograms = histograms.data,
-        .sums = scratch_for(&call, (size_t)max_leaves * n_ints * sizeof(int64_t)),
+        .sums = scratch_for(&call, ((size_t)max_leaves * n_ints + LANES) * sizeof(int64_t)),
         .prefix = scratch_for(&call, (rows.n_bins + n_ints) * sizeof(int64_t)),
         .gain = scratch_for(&call, 2 * rows.n_bins * sizeof(float)),
         .is_used = is_used.u8,
@@ -191,7 +193,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         return failed(&call);
     size_t grown;
     Py_BEGIN_ALLOW_THREADS
-    round_gradients(&gradients, rows.n_rows, n_lanes);
+    round_gradients(&gradients, &options, rows.n_rows);
     grown = grow_tree(&rows, &gradients, &options, &scratch, (size_t)sampled.size, target.f32, weight.f32,
                       is_share ? NULL : score.f32, &nodes);
     Py_END_ALLOW_THREADS

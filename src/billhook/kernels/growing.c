@@ -55,15 +55,21 @@ static size_t partition(const Growth *growth, const OpenLeaf *leaf, size_t f)
                         leaf->end);
 }
 
-/* Find where a leaf is best split: by all features, or by some, and if these gain nothing by others. */
-static void look_for_split(Growth *growth, size_t number)
+/* Find where a leaf is best split: by all features, or by some, and if these gain nothing by others. `taken` is a
+   histogram that is yet to be taken from that of the leaf, or NULL. */
+static void look_for_split(Growth *growth, size_t number, const void *taken)
 {
     const GrowthOptions *options = growth->options;
     GrowthScratch *scratch = growth->scratch;
     OpenLeaf *leaf = &scratch->leaf[number];
     const size_t n_features = growth->rows->n_features;
-    const void *histogram = histogram_of(growth, leaf), *sums = sums_of(growth, number);
+    const void *sums = sums_of(growth, number);
+    void *histogram = histogram_of(growth, leaf);
     const size_t at_once = options->n_tried_features ? options->n_tried_features : n_features;
+    if (taken != NULL && at_once < n_features) {
+        subtract_histogram(growth->rows, options, growth->gradients->is_wide, 0, n_features, histogram, taken);
+        taken = NULL;
+    }
     uint64_t random = mixed(options->seed ^ mixed((uint64_t)leaf->node));
     uint32_t *order = scratch->feature_order;
     leaf->bin = -1;
@@ -76,7 +82,7 @@ static void look_for_split(Growth *growth, size_t number)
             order[other] = order[i];
             order[i] = feature;
         }
-        find_split(growth->rows, growth->gradients, options, scratch, histogram, sums, order + first, n, random,
+        find_split(growth->rows, growth->gradients, options, scratch, histogram, taken, sums, order + first, n, random,
                    leaf);
     }
 }
@@ -133,10 +139,9 @@ static void open_children(Growth *growth, size_t left, size_t right, int32_t bin
     void *of_small = histogram_of(growth, &leaf[small]);
     build_histogram(growth->rows, growth->gradients, growth->options, scratch->rows + leaf[small].begin,
                     leaf[small].end - leaf[small].begin, sums_of(growth, small), of_small);
-    subtract_histogram(growth->rows, growth->options, is_wide, of_parent, of_small);
     if (leaf[small].end - leaf[small].begin > 1)
-        look_for_split(growth, small);
-    look_for_split(growth, large);
+        look_for_split(growth, small, NULL);
+    look_for_split(growth, large, of_small);
 }
 
 typedef struct {
@@ -265,7 +270,7 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
         sum_gradients(gradients, options, scratch->rows, n_sampled, sums_of(&growth, 0));
         build_histogram(rows, gradients, options, scratch->rows, n_sampled, sums_of(&growth, 0),
                         histogram_of(&growth, &leaf[0]));
-        look_for_split(&growth, 0);
+        look_for_split(&growth, 0, NULL);
     }
     while (n_leaves < options->max_leaves) {
         const int64_t best = best_leaf(scratch, n_leaves);
@@ -273,7 +278,7 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
             break;
         const size_t left = (size_t)best, right = n_leaves;
         if (!take_test(&growth, &leaf[left])) {
-            look_for_split(&growth, left); /* all tests are taken by now: among these */
+            look_for_split(&growth, left, NULL); /* all tests are taken by now: among these */
             continue;
         }
         const OpenLeaf parent = leaf[left];

@@ -199,16 +199,21 @@ static HOT float largest_of(const float *x, size_t n)
 /* Return x rounded to a whole number, of two the even one; |x| is below 2^22. */
 INLINE float rounded(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
-static HOT void round_many(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, size_t n_lanes,
-                           float times_g, float times_h, int16_t *RESTRICT whole)
+/* Slopes and curvatures are padded with zeros, which are written over by the curvatures, and by the next row. */
+static HOT void round_many(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, size_t n_outputs,
+                           size_t n_lanes, size_t n_ints, float times_g, float times_h, int16_t *RESTRICT whole)
 {
     for (size_t n = 0; n < n_rows; n++) {
         const float *of_g = g + n * n_lanes, *of_h = h + n * n_lanes;
-        int16_t *to = whole + n * 2 * n_lanes;
-        for (size_t c = 0; c < n_lanes; c++)
-            to[c] = (int16_t)(int32_t)rounded(of_g[c] * times_g);
-        for (size_t c = 0; c < n_lanes; c++)
-            to[n_lanes + c] = (int16_t)(int32_t)rounded(of_h[c] * times_h);
+        int16_t *to = whole + n * n_ints;
+        for (size_t v = 0; v < n_lanes; v += LANES)
+            AT_ONCE
+            for (size_t i = 0; i < LANES; i++)
+                to[v + i] = (int16_t)(int32_t)rounded(of_g[v + i] * times_g);
+        for (size_t v = 0; v < n_lanes; v += LANES)
+            AT_ONCE
+            for (size_t i = 0; i < LANES; i++)
+                to[n_outputs + v + i] = (int16_t)(int32_t)rounded(of_h[v + i] * times_h);
     }
 }
 
@@ -231,8 +236,9 @@ static void round_side_by_side(const float *g, const float *h, size_t n_rows, do
     }
 }
 
-void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes)
+void round_gradients(Gradients *gradients, const GrowthOptions *options, size_t n_rows)
 {
+    const size_t n_lanes = options->n_lanes;
     const float largest_g = largest_of(gradients->g, n_rows * n_lanes);
     const float largest_h = largest_of(gradients->h, n_rows * n_lanes);
     /* The largest number: of 16 bits; or so that sums of all rows have 32, and the number itself is below 2^22; or as
@@ -249,7 +255,8 @@ void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes)
     gradients->unit_g = 1.0f / times_g;
     gradients->unit_h = 1.0f / times_h;
     if (n_lanes > 1)
-        round_many(gradients->g, gradients->h, n_rows, n_lanes, times_g, times_h, gradients->whole);
+        round_many(gradients->g, gradients->h, n_rows, options->n_outputs, n_lanes, ints_of_bin(options), times_g,
+                   times_h, gradients->whole);
     else if (gradients->is_wide)
         round_side_by_side(gradients->g, gradients->h, n_rows, times_g, times_h, gradients->whole_one);
     else
