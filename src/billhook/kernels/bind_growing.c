@@ -183,7 +183,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         .leaf = scratch_for(&call, (size_t)max_leaves * sizeof(OpenLeaf)),
         .histograms = histograms.data,
         .sums = scratch_for(&call, ((size_t)max_leaves * n_ints + LANES) * sizeof(int64_t)),
-        .prefix = scratch_for(&call, (rows.n_bins + n_ints) * sizeof(int64_t)),
+        .prefix = scratch_for(&call, (2 * rows.n_bins + n_ints) * sizeof(int64_t)),
         .gain = scratch_for(&call, 2 * rows.n_bins * sizeof(float)),
         .is_used = is_used.u8,
         .n_used = n_used.i64,

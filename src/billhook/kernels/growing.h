@@ -69,7 +69,7 @@ typedef struct {
     OpenLeaf *leaf;          /* max_leaves */
     void *histograms;        /* max_leaves of n_bins x `ints_of_bin`, and LANES numbers */
     void *sums;              /* max_leaves of `ints_of_bin`, and LANES numbers */
-    int64_t *prefix;         /* n_bins, and `ints_of_bin` */
+    int64_t *prefix;         /* 2 n_bins, and `ints_of_bin` */
     float *gain;             /* 2 n_bins */
     uint8_t *is_used;        /* by bin; n_bins further, with missing values to the left; kept between trees */
     int64_t *n_used;

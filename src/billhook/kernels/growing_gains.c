@@ -160,8 +160,9 @@ INLINE void load_sums(const size_t n_eights, const int32_t *bin, size_t n_output
     }
 }
 
-INLINE float gain_of_eights(const size_t n_eights, const Sums *left, const Sums *total, const Eight *is_output,
-                            Units units)
+/* Write what a split gains, as four numbers that are yet to be added. */
+INLINE void gain_of_eights(const size_t n_eights, const Sums *left, const Sums *total, const Eight *is_output,
+                           Units units, float *quarters)
 {
     EightFloats sum = {0};
     for (size_t v = 0; v < n_eights; v++) {
@@ -177,11 +178,22 @@ INLINE float gain_of_eights(const size_t n_eights, const Sums *left, const Sums 
         const EightFloats gain = (of_left * hr + of_right * hl) / (hl * hr);
         sum += v + 1 < n_eights ? gain : (EightFloats)((Eight)gain & *is_output);
     }
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+    typedef float FourFloats __attribute__((vector_size(16)));
+    FourFloats half[2];
+    memcpy(half, &sum, sizeof half);
+    half[0] += half[1];
+    memcpy(quarters, half, sizeof half[0]);
+}
+
+/* Add them, those of many bins at once, in the order of `sum_of_eight`. */
+INLINE void add_quarters(const float *RESTRICT quarters, size_t begin, size_t end, float *RESTRICT gain)
+{
+    for (size_t b = begin; b < end; b++)
+        gain[b] = (quarters[4 * b] + quarters[4 * b + 2]) + (quarters[4 * b + 1] + quarters[4 * b + 3]);
 }
 
 INLINE void gains_eights(const LeafGains *leaf, const size_t n_eights, size_t f, int with_missing,
-                         const Eight *is_output, const Sums *total, float *gain)
+                         const Eight *is_output, const Sums *total, float *quarters)
 {
     const size_t begin = (size_t)leaf->rows->first[f], end = (size_t)leaf->rows->first[f + 1];
     const size_t n_ints = leaf->n_ints, n_outputs = leaf->n_outputs;
@@ -196,10 +208,12 @@ INLINE void gains_eights(const LeafGains *leaf, const size_t n_eights, size_t f,
             add_eight(&running.g[v], &bin.g[v]);
             add_eight(&running.h[v], &bin.h[v]);
         }
-        gain[b] = 0.0f;
         if (!units.needs_whole_leaf || has_whole_leaves((float)running.h[0][0], (float)total->h[0][0], units))
-            gain[b] = gain_of_eights(n_eights, &running, total, is_output, units);
+            gain_of_eights(n_eights, &running, total, is_output, units, quarters + 4 * b);
+        else
+            memset(quarters + 4 * b, 0, 4 * sizeof *quarters);
     }
+    memset(quarters + 4 * (end - 1), 0, 4 * sizeof *quarters);
 }
 
 INLINE void gains_in_eights(const LeafGains *leaf, const size_t n_eights, size_t first, size_t end)
@@ -209,11 +223,16 @@ INLINE void gains_in_eights(const LeafGains *leaf, const size_t n_eights, size_t
     for (size_t i = 0; i < 8; i++)
         is_output[i] = 8 * (n_eights - 1) + i < leaf->n_outputs ? -1 : 0;
     load_sums(n_eights, leaf->sums, leaf->n_outputs, &total);
-    for (size_t f = first; f < end; f++) {
-        gains_eights(leaf, n_eights, f, 0, &is_output, &total, leaf->gain);
-        if (leaf->rows->has_missing[f])
-            gains_eights(leaf, n_eights, f, 1, &is_output, &total, leaf->gain + leaf->rows->n_bins);
-    }
+    const int32_t *bins = leaf->rows->first;
+    float *quarters = (float *)leaf->prefix;
+    for (size_t f = first; f < end; f++)
+        gains_eights(leaf, n_eights, f, 0, &is_output, &total, quarters);
+    add_quarters(quarters, (size_t)bins[first], (size_t)bins[end], leaf->gain);
+    for (size_t f = first; f < end; f++)
+        if (leaf->rows->has_missing[f]) {
+            gains_eights(leaf, n_eights, f, 1, &is_output, &total, quarters);
+            add_quarters(quarters, (size_t)bins[f], (size_t)bins[f + 1], leaf->gain + leaf->rows->n_bins);
+        }
 }
 
 static HOT void gains_in_registers(const LeafGains *leaf, size_t first, size_t end)

@@ -23,7 +23,7 @@ typedef struct {
     int every;             /* whether splits at bins without rows count; they split as those at the bins before */
     Units units;
     const void *histogram, *sums;
-    int64_t *prefix;       /* scratch: n_bins, and n_ints */
+    int64_t *prefix;       /* scratch: 2 n_bins, and n_ints */
     float *gain;           /* n_bins; n_bins further, with missing values to the left */
 } LeafGains;
 
