@@ -74,14 +74,15 @@ class TreeGrower:
         n_ints = 2 if self.n_outputs == 1 else -(-2 * self.n_outputs // LANES) * LANES
         bytes_of_whole = 2 if self.n_outputs > 1 else 8 if is_wide else 4
         self._whole = aligned(rows.n_rows * n_ints * bytes_of_whole // 8 + LANES, np.int64)
-        self._histogram_size = options.max_leaves * rows.n_bins * n_ints * (8 if is_wide else 4) // 8 + LANES
+        n_histograms = options.max_leaves if options.max_tests else options.max_leaves // 2 + 1
+        self._histogram_size = n_histograms * rows.n_bins * n_ints * (8 if is_wide else 4) // 8 + LANES
         self._histograms = NO_HISTOGRAMS
         self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
         self.is_used, self._n_used = np.zeros(2 * rows.n_bins, np.bool_), np.zeros(1, np.int64)
         self._every = np.arange(rows.n_rows, dtype=np.uint32)
 
     def free_memory(self) -> None:
-        """Give back what most memory is taken by, a histogram for each leaf, until the next tree is grown."""
+        """Give back what most memory is taken by, histograms of leaves, until the next tree is grown."""
         self._histograms = NO_HISTOGRAMS
 
     def grow(

@@ -166,7 +166,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         || target.size != columns.length[1] || weight.size != columns.length[1]
         || (size_t)whole.size < n_whole || spare.size < 2 * sampled.size
         || ((size_t)histograms.size - LANES) * sizeof(int64_t)
-               < (size_t)max_leaves * bytes_of_histogram(&rows, &options, gradients.is_wide)
+               < size_of_pool(&options) * bytes_of_histogram(&rows, &options, gradients.is_wide)
         || histograms.size < LANES
         || (size_t)is_used.size < 2 * rows.n_bins || n_used.size < 1)
         return fail(&call, "rows, gradients and scratch do not belong together");

@@ -11,8 +11,14 @@ typedef struct {
     const GrowthOptions *options;
     GrowthScratch *scratch;
     size_t n_ints, bytes_of_sums, bytes_of_histogram;
-    size_t n_histograms; /* in use */
+    size_t n_leaves;
+    int32_t n_histograms; /* taken from the pool so far */
 } Growth;
+
+size_t size_of_pool(const GrowthOptions *options)
+{
+    return options->max_tests > 0 ? options->max_leaves : options->max_leaves / 2 + 1;
+}
 
 static void *histogram_of(const Growth *growth, const OpenLeaf *leaf)
 {
@@ -111,6 +117,22 @@ static int take_test(const Growth *growth, const OpenLeaf *leaf)
     return 1;
 }
 
+/* Return a histogram that no leaf needs. When all of them are taken there are fewer splits to come than open leaves
+   that gain more than the worst does: it stays a leaf, and can do without. */
+static int32_t free_histogram(Growth *growth)
+{
+    OpenLeaf *leaf = growth->scratch->leaf;
+    if ((size_t)growth->n_histograms < size_of_pool(growth->options))
+        return growth->n_histograms++;
+    int64_t worst = -1;
+    for (size_t i = 0; i < growth->n_leaves; i++)
+        if (leaf[i].histogram >= 0 && (worst < 0 || leaf[i].gain <= leaf[worst].gain))
+            worst = (int64_t)i;
+    const int32_t histogram = leaf[worst].histogram;
+    leaf[worst].histogram = leaf[worst].bin = -1;
+    return histogram;
+}
+
 /* Give two new leaves their sums and histograms: the smaller one's is made of its rows, the other's is what is left
    of their parent's. */
 static void open_children(Growth *growth, size_t left, size_t right, int32_t bin, int missing_left)
@@ -118,6 +140,7 @@ static void open_children(Growth *growth, size_t left, size_t right, int32_t bin
     GrowthScratch *scratch = growth->scratch;
     const int is_wide = growth->gradients->is_wide;
     OpenLeaf *leaf = scratch->leaf;
+    const int32_t histogram = leaf[left].histogram;
     void *of_parent = histogram_of(growth, &leaf[left]), *of_left = sums_of(growth, left);
     void *of_right = sums_of(growth, right);
     memcpy(of_right, of_left, growth->bytes_of_sums);
@@ -134,8 +157,9 @@ static void open_children(Growth *growth, size_t left, size_t right, int32_t bin
     const size_t small = n_left <= n_right ? left : right, large = n_left <= n_right ? right : left;
     if (leaf[large].end - leaf[large].begin < 2)
         return;
-    leaf[large].histogram = leaf[left].histogram;
-    leaf[small].histogram = (int32_t)growth->n_histograms++;
+    leaf[left].histogram = -1; /* not one that is free */
+    leaf[small].histogram = free_histogram(growth);
+    leaf[large].histogram = histogram;
     void *of_small = histogram_of(growth, &leaf[small]);
     build_histogram(growth->rows, growth->gradients, growth->options, scratch->rows + leaf[small].begin,
                     leaf[small].end - leaf[small].begin, sums_of(growth, small), of_small);
@@ -257,10 +281,10 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
                  GrownNodes *nodes)
 {
     const size_t bytes_of_int = gradients->is_wide ? sizeof(int64_t) : sizeof(int32_t);
-    Growth growth = {rows, gradients, options, scratch, .n_ints = ints_of_bin(options), .n_histograms = 1};
+    Growth growth = {rows, gradients, options, scratch, .n_ints = ints_of_bin(options), .n_leaves = 1, .n_histograms = 1};
     growth.bytes_of_sums = growth.n_ints * bytes_of_int;
     growth.bytes_of_histogram = bytes_of_histogram(rows, options, gradients->is_wide);
-    size_t n_leaves = 1, n_nodes = 1;
+    size_t n_nodes = 1;
     OpenLeaf *leaf = scratch->leaf;
     leaf[0] = (OpenLeaf){.bin = -1, .end = n_sampled};
     write_leaf(nodes, 0, n_sampled);
@@ -272,11 +296,11 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
                         histogram_of(&growth, &leaf[0]));
         look_for_split(&growth, 0, NULL);
     }
-    while (n_leaves < options->max_leaves) {
-        const int64_t best = best_leaf(scratch, n_leaves);
+    while (growth.n_leaves < options->max_leaves) {
+        const int64_t best = best_leaf(scratch, growth.n_leaves);
         if (best < 0)
             break;
-        const size_t left = (size_t)best, right = n_leaves;
+        const size_t left = (size_t)best, right = growth.n_leaves;
         if (!take_test(&growth, &leaf[left])) {
             look_for_split(&growth, left, NULL); /* all tests are taken by now: among these */
             continue;
@@ -292,13 +316,15 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
         write_leaf(nodes, n_nodes, middle - parent.begin);
         write_leaf(nodes, n_nodes + 1, parent.end - middle);
         leaf[left].node = (int32_t)n_nodes, leaf[left].end = middle, leaf[left].bin = -1;
-        leaf[right] = (OpenLeaf){.node = (int32_t)n_nodes + 1, .bin = -1, .begin = middle, .end = parent.end};
+        leaf[left].gain = 0.0f;
+        leaf[right] = (OpenLeaf){.node = (int32_t)n_nodes + 1, .bin = -1, .histogram = -1, .begin = middle,
+                                 .end = parent.end};
         n_nodes += 2;
-        n_leaves++;
-        if (n_leaves < options->max_leaves)
+        growth.n_leaves++;
+        if (growth.n_leaves < options->max_leaves)
             open_children(&growth, left, right, parent.bin, parent.missing_left);
     }
-    for (size_t i = 0; i < n_leaves; i++) {
+    for (size_t i = 0; i < growth.n_leaves; i++) {
         double *of_leaf = nodes->weight + leaf[i].node;
         double *value = nodes->value + (size_t)leaf[i].node * options->n_outputs;
         if (options->n_lanes > 1)

@@ -67,7 +67,7 @@ typedef struct {
 typedef struct {
     uint32_t *rows, *spare;  /* one a row, and two */
     OpenLeaf *leaf;          /* max_leaves */
-    void *histograms;        /* max_leaves of n_bins x `ints_of_bin`, and LANES numbers */
+    void *histograms;        /* `size_of_pool` of n_bins x `ints_of_bin`, and LANES numbers */
     void *sums;              /* max_leaves of `ints_of_bin`, and LANES numbers */
     int64_t *prefix;         /* 2 n_bins, and `ints_of_bin` */
     float *gain;             /* 2 n_bins */
@@ -102,6 +102,10 @@ void cells_of_codes(size_t n_rows, size_t n_features, const void *codes, int is_
    from where the curvatures begin: up to LANES numbers more than there are. */
 size_t ints_of_bin(const GrowthOptions *options);
 size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide);
+
+/* How many histograms a tree needs: half of the leaves are known to stay leaves before the others are split. Not so
+   where the number of tests is bounded: what a leaf gains then changes when the last test is taken. */
+size_t size_of_pool(const GrowthOptions *options);
 
 /* Write slopes and curvatures of a loss at these scores (rows, lanes). `target` is a number, or a class. */
 void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
