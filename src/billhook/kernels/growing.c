@@ -290,10 +290,13 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
     write_leaf(nodes, 0, n_sampled);
     for (size_t f = 0; f < rows->n_features; f++)
         scratch->feature_order[f] = (uint32_t)f;
-    if (options->max_leaves > 1 && n_sampled > 1) {
-        sum_gradients(gradients, options, scratch->rows, n_sampled, sums_of(&growth, 0));
-        build_histogram(rows, gradients, options, scratch->rows, n_sampled, sums_of(&growth, 0),
-                        histogram_of(&growth, &leaf[0]));
+    if (options->max_leaves > 1 && n_sampled > 1 && rows->n_features > 0) {
+        void *histogram = histogram_of(&growth, &leaf[0]), *sums = sums_of(&growth, 0);
+        if (rows->row_start != NULL) /* to complete the histogram by */
+            sum_gradients(gradients, options, scratch->rows, n_sampled, sums);
+        build_histogram(rows, gradients, options, scratch->rows, n_sampled, sums, histogram);
+        if (rows->row_start == NULL)
+            sum_left(rows, options, gradients->is_wide, histogram, rows->first[1] - 1, 0, sums);
         look_for_split(&growth, 0, NULL);
     }
     while (growth.n_leaves < options->max_leaves) {

@@ -1,14 +1,18 @@
 #include "growing_gains.h"
 #include "growing_lanes.h"
 
+#include <float.h>
+
+/* More than any sum of curvatures; it can still be taken times the square of a sum. */
+#define MOST_L2 1e18f
+
 Units units_of(const Gradients *gradients, const GrowthOptions *options)
 {
     const float times = gradients->is_wide ? 0x1p-32f : 1.0f;
     const double to_units = (double)times / (double)gradients->unit_h;
     Units units = {.times = times, .needs_whole_leaf = options->n_outputs == 1 || options->is_share};
-    /* At least what keeps a side without weight from being divided by nothing, at most what can be taken times the
-       square of a sum. */
-    units.l2 = (float)clamp(options->l2 * to_units, gradients->is_wide ? 1e-12 : 0x1p16 * 1e-12, 1e18);
+    /* At least what keeps a side without weight from being divided by nothing. */
+    units.l2 = (float)clamp(options->l2 * to_units, gradients->is_wide ? 1e-12 : 0x1p16 * 1e-12, MOST_L2);
     /* A side whose weights are all rounded to nothing would be divided by nothing. */
     units.least = (float)clamp(options->min_weight * to_units, options->is_share ? times : 0.0, 1e30);
     units.unit_of_gain = (float)((double)gradients->unit_g * gradients->unit_g / ((double)times * gradients->unit_h));
@@ -146,7 +150,7 @@ static HOT void gains_of_vectors(const LeafGains *leaf, size_t f, int with_missi
 }
 
 /* The same in registers, with the same bits: slopes of eight outputs and their curvatures. What is in lanes behind
-   the last output belongs to others, and is left out. */
+   the last output belongs to others. */
 #if HAS_EIGHTS
 typedef struct {
     Eight g[MOST_EIGHTS / 2], h[MOST_EIGHTS / 2];
@@ -160,23 +164,38 @@ INLINE void load_sums(const size_t n_eights, const int32_t *bin, size_t n_output
     }
 }
 
+/* The last register's lanes behind the last output weigh too little for any split to gain by them. */
+typedef struct {
+    EightFloats l2, least;
+} Limits;
+
+INLINE void limits_of(const size_t n_eights, size_t n_outputs, Units units, Limits *last)
+{
+    for (size_t i = 0; i < 8; i++) {
+        const int is_output = 8 * (n_eights - 1) + i < n_outputs;
+        last->l2[i] = is_output ? units.l2 : MOST_L2;
+        last->least[i] = is_output ? units.least : FLT_MAX;
+    }
+}
+
 /* Write what a split gains, as four numbers that are yet to be added. */
-INLINE void gain_of_eights(const size_t n_eights, const Sums *left, const Sums *total, const Eight *is_output,
-                           Units units, float *quarters)
+INLINE void gain_of_eights(const size_t n_eights, const Sums *left, const Sums *total, Units units,
+                           const Limits *last, float *quarters)
 {
     EightFloats sum = {0};
     for (size_t v = 0; v < n_eights; v++) {
+        const EightFloats none = {0}, l2 = v + 1 < n_eights ? none + units.l2 : last->l2;
+        const EightFloats least = v + 1 < n_eights ? none + units.least : last->least;
         const Eight right_g = total->g[v] - left->g[v], right_h = total->h[v] - left->h[v];
         const EightFloats gl = __builtin_convertvector(left->g[v], EightFloats);
         const EightFloats gr = __builtin_convertvector(right_g, EightFloats);
-        EightFloats hl = __builtin_convertvector(left->h[v], EightFloats);
-        EightFloats hr = __builtin_convertvector(right_h, EightFloats);
-        const EightFloats of_left = (EightFloats)((Eight)(gl * gl) & (hl >= units.least));
-        const EightFloats of_right = (EightFloats)((Eight)(gr * gr) & (hr >= units.least));
-        hl += units.l2;
-        hr += units.l2;
-        const EightFloats gain = (of_left * hr + of_right * hl) / (hl * hr);
-        sum += v + 1 < n_eights ? gain : (EightFloats)((Eight)gain & *is_output);
+        const EightFloats hl = __builtin_convertvector(left->h[v], EightFloats);
+        const EightFloats hr = __builtin_convertvector(right_h, EightFloats);
+        const EightFloats of_left = (EightFloats)((Eight)(gl * gl) & (hl >= least));
+        const EightFloats of_right = (EightFloats)((Eight)(gr * gr) & (hr >= least));
+        const EightFloats by_left = hl + l2, by_right = hr + l2;
+        const EightFloats gain = (of_left * by_right + of_right * by_left) / (by_left * by_right);
+        sum = v == 0 ? gain : sum + gain;
     }
     typedef float FourFloats __attribute__((vector_size(16)));
     FourFloats half[2];
@@ -193,7 +212,7 @@ INLINE void add_quarters(const float *RESTRICT quarters, size_t begin, size_t en
 }
 
 INLINE void gains_eights(const LeafGains *leaf, const size_t n_eights, size_t f, int with_missing,
-                         const Eight *is_output, const Sums *total, float *quarters)
+                         const Limits *last, const Sums *total, float *quarters)
 {
     const size_t begin = (size_t)leaf->rows->first[f], end = (size_t)leaf->rows->first[f + 1];
     const size_t n_ints = leaf->n_ints, n_outputs = leaf->n_outputs;
@@ -209,7 +228,7 @@ INLINE void gains_eights(const LeafGains *leaf, const size_t n_eights, size_t f,
             add_eight(&running.h[v], &bin.h[v]);
         }
         if (!units.needs_whole_leaf || has_whole_leaves((float)running.h[0][0], (float)total->h[0][0], units))
-            gain_of_eights(n_eights, &running, total, is_output, units, quarters + 4 * b);
+            gain_of_eights(n_eights, &running, total, units, last, quarters + 4 * b);
         else
             memset(quarters + 4 * b, 0, 4 * sizeof *quarters);
     }
@@ -219,18 +238,17 @@ INLINE void gains_eights(const LeafGains *leaf, const size_t n_eights, size_t f,
 INLINE void gains_in_eights(const LeafGains *leaf, const size_t n_eights, size_t first, size_t end)
 {
     Sums total;
-    Eight is_output;
-    for (size_t i = 0; i < 8; i++)
-        is_output[i] = 8 * (n_eights - 1) + i < leaf->n_outputs ? -1 : 0;
+    Limits last;
+    limits_of(n_eights, leaf->n_outputs, leaf->units, &last);
     load_sums(n_eights, leaf->sums, leaf->n_outputs, &total);
     const int32_t *bins = leaf->rows->first;
     float *quarters = (float *)leaf->prefix;
     for (size_t f = first; f < end; f++)
-        gains_eights(leaf, n_eights, f, 0, &is_output, &total, quarters);
+        gains_eights(leaf, n_eights, f, 0, &last, &total, quarters);
     add_quarters(quarters, (size_t)bins[first], (size_t)bins[end], leaf->gain);
     for (size_t f = first; f < end; f++)
         if (leaf->rows->has_missing[f]) {
-            gains_eights(leaf, n_eights, f, 1, &is_output, &total, quarters);
+            gains_eights(leaf, n_eights, f, 1, &last, &total, quarters);
             add_quarters(quarters, (size_t)bins[f], (size_t)bins[f + 1], leaf->gain + leaf->rows->n_bins);
         }
 }
