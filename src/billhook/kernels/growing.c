@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How far ahead rows are asked for: they are anywhere in memory. */
+enum { AHEAD = 8 };
+
 typedef struct {
     const BinnedRows *rows;
     const Gradients *gradients;
@@ -232,6 +235,9 @@ INLINE void settle_many_as(const size_t n_lanes, const Growth *growth, const Ope
         for (size_t i = 0; i < n; i++) {
             const float *of_g = growth->gradients->g + of[i] * n_lanes + v;
             const float *of_h = growth->gradients->h + of[i] * n_lanes + v;
+            const size_t ahead = of[i + AHEAD < n ? i + AHEAD : i] * n_lanes + v;
+            PREFETCH(growth->gradients->g + ahead);
+            PREFETCH(growth->gradients->h + ahead);
             AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 g[k] += (double)of_g[k];
@@ -247,6 +253,7 @@ INLINE void settle_many_as(const size_t n_lanes, const Growth *growth, const Ope
         }
         for (size_t i = 0; score != NULL && i < n; i++) {
             float *s = score + of[i] * n_lanes + v;
+            PREFETCH(score + of[i + AHEAD < n ? i + AHEAD : i] * n_lanes + v);
             AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 s[k] += step[k];
