@@ -9,8 +9,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 
 import naive.growing as naive
 from billhook.growing import BinnedRows, Boosting, forest_of_trees, grow_random_forest
-from billhook.growing._boosting import CODES
-from billhook.kernels import loss_gradients
+from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 
 def made_up(seed, n_rows=200, n_features=4, n_bins=9, missing=0.0):
@@ -326,7 +325,7 @@ def test_gradients_are_those_of_the_formulas(loss):
     target = rng.integers(0, n_outputs, 40) if loss == "softmax" else rng.integers(0, 2, 40)
     weight = rng.uniform(0.5, 2.0, 40)
     g, h = np.empty_like(score), np.empty_like(score)
-    loss_gradients(CODES[loss], n_outputs, score, target.astype(np.float32), weight.astype(np.float32), g, h)
+    loss_gradients(GROWTH_LOSSES[loss], n_outputs, score, target.astype(np.float32), weight.astype(np.float32), g, h)
     wanted = gradients(loss, score[:, :n_outputs].astype(float), target, weight, n_outputs)
     assert g[:, :n_outputs] == pytest.approx(wanted[0], rel=2e-5, abs=2e-6)
     assert h[:, :n_outputs] == pytest.approx(wanted[1], rel=2e-5, abs=2e-6)
@@ -369,7 +368,7 @@ def test_gradients_that_are_no_whole_registers_are_refused(n_outputs, n_lanes, l
     score = np.zeros((4, n_lanes), np.float32)
     of_row = np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="up to a multiple of 8"):
-        loss_gradients(CODES[loss], n_outputs, score, of_row, of_row, score.copy(), score.copy())
+        loss_gradients(GROWTH_LOSSES[loss], n_outputs, score, of_row, of_row, score.copy(), score.copy())
 
 
 def test_rows_that_hardly_count_are_not_split_off_first():

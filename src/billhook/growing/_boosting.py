@@ -6,19 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
-from billhook.growing import _trees
 from billhook.growing._binned_rows import BinnedRows
 from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions
-from billhook.kernels import loss_gradients
+from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 GrowthLoss = Literal["squared", "absolute", "poisson", "logistic", "softmax"]
-CODES = {
-    "squared": _trees.SQUARED,
-    "absolute": _trees.ABSOLUTE,
-    "poisson": _trees.POISSON,
-    "logistic": _trees.LOGISTIC,
-    "softmax": _trees.SOFTMAX,
-}
 # The most that a leaf may add to the logarithm of a count, before the learning rate: as in XGBoost.
 LARGEST_POISSON_STEP = 0.7
 # A class that no row has is still possible.
@@ -95,7 +87,7 @@ class Boosting:
         check_time()
         grower = self._grower
         loss_gradients(
-            CODES[self.loss], grower.n_outputs, self._score, self._target, self._weight, grower.g, grower.h
+            GROWTH_LOSSES[self.loss], grower.n_outputs, self._score, self._target, self._weight, grower.g, grower.h
         )
         self.trees.append(grower.grow(self._target, self._weight, self._score))
         return self.trees[-1]

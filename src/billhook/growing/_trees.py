@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from billhook.growing._binned_rows import BinnedRows
-from billhook.kernels import grow_tree
+from billhook.kernels import GROWTH_LANES as LANES
+from billhook.kernels import MOST_NARROW_ROWS, grow_tree
 
-LANES = 8
-MOST_NARROW_ROWS = 65_535
-SQUARED, LOGISTIC, SOFTMAX, ABSOLUTE, POISSON, SHARES = range(6)
 NO_HISTOGRAMS = np.empty(0, np.int64)
 LINE = 64
 
@@ -106,23 +104,13 @@ class TreeGrower:
         sampled = self._every if sampled is None else sampled
         of = self._sampled[: sampled.size]
         of[:] = sampled
-        of_rows = (rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest)
+        size = grow_tree(
+            rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest,
+            self.g, self.h, self._whole, of, target, weight, score,
+            feature, at, missing_left, left, right, value, gain, n_rows, row_weight,
+            self._spare, self._histograms, self.is_used, self._n_used,
+            self.n_outputs, o.max_leaves, o.learning_rate, o.l2, o.min_weight, o.largest_step,
+            o.reuse_factor, o.max_tests, o.n_tried_features, o.is_random_threshold, o.takes_medians, o.is_share, seed,
+        )  # fmt: skip
         nodes: tuple[NDArray[Any], ...] = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
-        scratch = (self._spare, self._histograms, self.is_used, self._n_used)
-        numbers = (
-            self.n_outputs,
-            o.max_leaves,
-            o.learning_rate,
-            o.l2,
-            o.min_weight,
-            o.largest_step,
-            o.reuse_factor,
-            o.max_tests,
-            o.n_tried_features,
-            o.is_random_threshold,
-            o.takes_medians,
-            o.is_share,
-            seed,
-        )
-        size = grow_tree(*of_rows, self.g, self.h, self._whole, of, target, weight, score, *nodes, *scratch, *numbers)
         return GrownTree(*(array[:size].copy() for array in nodes))

@@ -201,6 +201,18 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     return PyLong_FromSize_t(grown);
 }
 
+int add_growing_constants(PyObject *module)
+{
+    PyObject *losses =
+        Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i}", "squared", GROW_SQUARED, "logistic", GROW_LOGISTIC, "softmax",
+                      GROW_SOFTMAX, "absolute", GROW_ABSOLUTE, "poisson", GROW_POISSON, "shares", GROW_SHARES);
+    const int failed = losses == NULL || PyModule_AddObjectRef(module, "GROWTH_LOSSES", losses) < 0
+                       || PyModule_AddIntConstant(module, "GROWTH_LANES", LANES) < 0
+                       || PyModule_AddIntConstant(module, "MOST_NARROW_ROWS", MOST_NARROW_ROWS) < 0;
+    Py_XDECREF(losses);
+    return failed ? -1 : 0;
+}
+
 PyMethodDef growing_methods[] = {
     METHOD(columns_of_codes),
     METHOD(cells_of_codes),

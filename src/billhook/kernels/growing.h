@@ -12,7 +12,7 @@
 /* Outputs are padded to a multiple of this: what a wide register holds. */
 enum { LANES = 8, MOST_NARROW_ROWS = 65535 };
 
-/* The losses of growing: ABSOLUTE takes medians, SOFTMAX has an output for each class. SHARES grows a tree of a
+/* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE takes medians, SOFTMAX has an output for each class. SHARES grows a tree of a
    random forest: each output is the share of one class. */
 enum { GROW_SQUARED, GROW_LOGISTIC, GROW_SOFTMAX, GROW_ABSOLUTE, GROW_POISSON, GROW_SHARES };
 
