@@ -237,26 +237,6 @@ def test_sparse_and_wide_rows_give_the_trees_of_dense_and_narrow_ones(n_classes)
                 assert (a.value == b.value).all()
 
 
-@pytest.mark.parametrize("n_classes", [1, 3])
-def test_many_rows_are_summed_as_finely_as_few(n_classes):
-    """Rows repeated so often that sums pass 32 bits give the tree of a few rows with so much weight each."""
-    codes, n_bins, has_missing = made_up(10, n_rows=100)
-    target = targets(codes, "softmax" if n_classes > 1 else "squared", 11, 3)
-    times = 700  # 70,000 rows
-    options = {"loss": "softmax" if n_classes > 1 else "squared", "n_classes": n_classes, "max_leaves": 8}
-    few = Boosting(BinnedRows.of(codes, n_bins, has_missing), target, np.full(100, float(times)), **options)
-    many = Boosting(
-        BinnedRows.of(np.tile(codes, (times, 1)), n_bins, has_missing), np.tile(target, times), np.ones(100 * times),
-        **options,
-    )  # fmt: skip
-    for _ in range(3):
-        a, b = few.grow(), many.grow()
-        assert (a.feature == b.feature).all()
-        assert (a.bin == b.bin).all()
-        assert (a.n_rows * times == b.n_rows).all()
-        assert b.value == pytest.approx(a.value, rel=1e-6, abs=1e-7)  # the root of all is about 0
-
-
 def test_tests_in_use_are_preferred_and_capped():
     codes, n_bins, has_missing = made_up(12, n_rows=500, n_features=6)
     target = targets(codes, "squared", 13)
