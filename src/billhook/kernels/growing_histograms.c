@@ -80,8 +80,9 @@ INLINE void ask_for_vectors(const BinnedRows *rows, const int is_sparse, const i
 }
 
 /* Several outputs: eight times `n_eights` numbers a bin, of which a row's stay in registers. */
-INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, const size_t n_eights,
-                       const int16_t *RESTRICT whole, const uint32_t *of, size_t n, int32_t *RESTRICT histogram)
+INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, const int is_wide,
+                       const size_t n_eights, const int16_t *RESTRICT whole, const uint32_t *of, size_t n,
+                       void *RESTRICT histogram)
 {
     const size_t n_ints = 8 * n_eights;
     for (size_t i = 0; i < n; i++) {
@@ -93,18 +94,22 @@ INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int ce
         size_t at, end;
         cells_of_row(rows, is_sparse, of[i], &at, &end);
         for (; at < end; at++) {
-            int32_t *bin = histogram + cell_at(rows->cells, cells_are_wide, at) * n_ints;
+            const size_t bin = cell_at(rows->cells, cells_are_wide, at) * n_ints;
             for (size_t k = 0; k < n_eights; k++) {
                 Eight sum;
-                load_eight(bin + 8 * k, &sum);
+                if (is_wide) {
+                    add_to_eight_wide(&by[k], (int64_t *)histogram + bin + 8 * k);
+                    continue;
+                }
+                load_eight((int32_t *)histogram + bin + 8 * k, &sum);
                 add_eight(&sum, &by[k]);
-                store_eight(&sum, bin + 8 * k);
+                store_eight(&sum, (int32_t *)histogram + bin + 8 * k);
             }
         }
     }
 }
 
-/* Any number of outputs, and wide sums. */
+/* Any number of outputs. */
 INLINE void add_vectors(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, size_t n_ints,
                         const int is_wide, const int16_t *RESTRICT whole, const uint32_t *of, size_t n,
                         void *RESTRICT histogram)
@@ -132,18 +137,23 @@ INLINE void add_rows_as(const BinnedRows *rows, const int is_sparse, const int c
                         const Gradients *gradients, size_t n_ints, const uint32_t *of, size_t n, void *histogram)
 {
 #define ADD_EIGHTS(n_eights) \
-    add_eights(rows, is_sparse, cells_are_wide, n_eights, gradients->whole, of, n, histogram)
+    add_eights(rows, is_sparse, cells_are_wide, 0, n_eights, gradients->whole, of, n, histogram)
+#define ADD_WIDE_EIGHTS(n_eights) \
+    add_eights(rows, is_sparse, cells_are_wide, 1, n_eights, gradients->whole, of, n, histogram)
     if (n_ints == 2 && gradients->is_wide)
         add_pairs(rows, is_sparse, cells_are_wide, gradients->whole_one, of, n, histogram);
     else if (n_ints == 2)
         add_packed(rows, is_sparse, cells_are_wide, gradients->whole_one, of, n, histogram);
-    else if (gradients->is_wide)
-        add_vectors(rows, is_sparse, cells_are_wide, n_ints, 1, gradients->whole, of, n, histogram);
+    else if (gradients->is_wide && n_ints <= 8 * MOST_EIGHTS)
+        WITH_EIGHTS(n_ints / 8, ADD_WIDE_EIGHTS)
     else if (n_ints <= 8 * MOST_EIGHTS)
         WITH_EIGHTS(n_ints / 8, ADD_EIGHTS)
+    else if (gradients->is_wide)
+        add_vectors(rows, is_sparse, cells_are_wide, n_ints, 1, gradients->whole, of, n, histogram);
     else
         add_vectors(rows, is_sparse, cells_are_wide, n_ints, 0, gradients->whole, of, n, histogram);
 #undef ADD_EIGHTS
+#undef ADD_WIDE_EIGHTS
 }
 
 static HOT void add_rows(const BinnedRows *rows, const Gradients *gradients, size_t n_ints, const uint32_t *of,

@@ -28,6 +28,16 @@ INLINE void widen_eight(const int16_t *from, Eight *to)
     memcpy(&x, from, sizeof x);
     *to = __builtin_convertvector(x, Eight);
 }
+
+/* Of 64 bits: two registers, or one that is twice as wide. */
+INLINE void add_to_eight_wide(const Eight *by, int64_t *to)
+{
+    typedef int64_t Wide __attribute__((vector_size(64)));
+    Wide sum;
+    memcpy(&sum, to, sizeof sum);
+    sum += __builtin_convertvector(*by, Wide);
+    memcpy(to, &sum, sizeof sum);
+}
 #else
 #define HAS_EIGHTS 0
 typedef struct {
@@ -53,6 +63,12 @@ INLINE void widen_eight(const int16_t *from, Eight *to)
 {
     for (size_t k = 0; k < 8; k++)
         to->lane[k] = from[k];
+}
+
+INLINE void add_to_eight_wide(const Eight *by, int64_t *to)
+{
+    for (size_t k = 0; k < 8; k++)
+        to[k] += by->lane[k];
 }
 #endif
 
