@@ -28,7 +28,7 @@ from billhook.cluster import (
     workers_of,
 )
 from billhook.forest import Forest
-from billhook.packing import BinnedFeatures, Coding, Packed, codes_of
+from billhook.packing import BinnedFeatures, Coding, Packed, RowCodes, codes_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -133,7 +133,7 @@ def build_on_cluster(
     grown = grow_on_cluster(client, bins, n_rounds=n_trees, **growth_parameters(trial.growth, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     coded = CodedRowsOnCluster(
-        binned.codes,
+        binned.codes[:],
         sample.labels,
         sample.weight,
         sample.has_missing,
@@ -167,6 +167,6 @@ def _coded(coding: Coding, has_missing: bool, part: Partition) -> Partition:
 
 
 def _binned(coding: Coding, edges: list[NDArray[np.int64]], has_missing: bool, part: Partition) -> Partition:
-    codes = _coded(coding, has_missing, part).X
-    bins = BinnedFeatures(codes, coding, edges).bins(np.arange(len(codes)))
+    codes = RowCodes(np.ascontiguousarray(part.X, np.float32), coding.quantizers, missing_values=has_missing)
+    bins = BinnedFeatures(codes, coding, edges).bins(np.arange(len(part.y)))
     return Partition(bins.astype(np.float32), part.y, part.weight)

@@ -150,7 +150,8 @@ def fit_table(
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             read = _read(table, label, task)
-            for note in read.notes:
+            title, read_notes = read.title, read.notes
+            for note in read_notes:
                 log(note)
             encoded = encode_table(
                 read,
@@ -161,14 +162,15 @@ def fit_table(
                 seed=seed,
                 clock=clock if n_trials is None else None,
             )
+            del read  # its columns, which are in the features now
             result = fit(
                 encoded.rows,
                 limit,
                 user_ensemble=None if model is None else _user_ensemble(model, encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
-                title=read.title,
-                notes=(*read.notes, *encoded.notes, *_notes_on(model)),
+                title=title,
+                notes=(*read_notes, *encoded.notes, *_notes_on(model)),
                 **options,
             )
             result = replace(result, packed=result.packed.with_encoding(encoded.encoding))

@@ -114,7 +114,8 @@ class GrowingEnsemble:
             origin=f"billhook.{growth.family}",
         )
         forest = replace(forest, value=forest.value * width + middle)
-        return best_first(forest, self.bins.numbers(), rows.labels[train], weight)
+        some = slice(None, None, -(-train.size // PRUNING_ROWS))
+        return best_first(forest, self.bins.numbers(some), rows.labels[train[some]], weight[some])
 
 
 def _fields(rows: TrainingRows, n_trees: int) -> dict[str, Any]:
@@ -167,6 +168,5 @@ def best_first(forest: Forest, X: NDArray[np.float32], labels: NDArray[Any], wei
     """Return a forest whose trees average with the trees first that do best together; boosted ones as they are."""
     if not forest.averages or forest.n_trees < 2:
         return forest
-    some = slice(None, None, -(-len(X) // PRUNING_ROWS))
-    order = pruning_order(forest, X[some], labels[some], method="reduced_error", sample_weight=weight[some])
+    order = pruning_order(forest, X, labels, method="reduced_error", sample_weight=weight)
     return forest.select(order)

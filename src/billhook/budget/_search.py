@@ -15,7 +15,7 @@ from billhook.budget._executors import Executor
 from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
 from billhook.budget._splits import HELD_OUT
-from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner, batches_of
+from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
@@ -108,7 +108,7 @@ class Search(TrialResults):
         if self.whole is not self.comparing:  # many rows take much memory
             self.trying.clear_caches()
             self.comparing.clear_caches()
-        return self.whole.build(best.trial, self.whole.split(ALL))
+        return self.whole.build(best.trial, self.whole.split_of_last(best.trial))
 
     def _explore(self) -> None:
         starts, began = self._starts(), self.clock.seconds
@@ -139,15 +139,14 @@ class Search(TrialResults):
         self.trying = self.whole.sample(max(FEWEST_ROWS, n_rows))
 
     def _explore_from(self, starts: list[Trial], began: float) -> None:
-        quickest = self._canonical(starts[: len(self.budgets)])
+        first_of_all = self._canonical(starts[:1])
         if self.clock.limit is not None:
-            self._run(quickest, 0, is_quick=True, until=self._explore_end)
+            self._run(first_of_all, 0, is_quick=True, until=self._explore_end)
             # Where trials are slow, many on one split tell more than few on several.
-            seconds = max((self.clock.seconds - began) / len(quickest), 1e-3)
-            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * seconds)
+            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(self.clock.seconds - began, 1e-3))
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
-        self._try(quickest)
-        for first in range(len(self.budgets), len(starts), START_BATCH):
+        self._try(first_of_all)
+        for first in range(1, len(starts), START_BATCH):
             n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
             self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
             if self._is_time_up() or self._is_perfect():
@@ -186,7 +185,7 @@ class Search(TrialResults):
             return share * self.clock.end
         seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
         if seconds > most:  # it can learn from some rows only
-            n_rows = most / seconds * self.whole.rows.n_rows
+            n_rows = most / seconds * self.whole.n_rows_of_last(best.trial)
             seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
         return share * (self.clock.end - seconds)
 
@@ -203,7 +202,7 @@ class Search(TrialResults):
     def seconds_of_last(self, trial: Trial) -> float:
         """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
         factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
-        return factor * self._seconds_of(trial, self.whole.rows.n_rows)
+        return factor * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
 
     def _seconds_of(self, trial: Trial, n_rows: int) -> float:
         """Return about how long a trial that is not quick takes to learn from so many rows."""
@@ -305,10 +304,10 @@ class Search(TrialResults):
             self.progress(self)
 
     def _next(self, budget: int) -> list[Trial]:
-        """Return trials that differ little from the best ones."""
+        """Return trials that differ little from the best ones; where there are none, from the best of the last."""
         wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
         trials: list[Trial] = []
-        for candidate in self.candidates(budget):
+        for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
             if len(trials) >= LEAST_BATCH or not wanted:
                 break
             here = replace(candidate.trial, budget=budget)
@@ -380,17 +379,17 @@ class Search(TrialResults):
         return sorted(self.budgets, reverse=self._counts_last_most)
 
     def _starts(self) -> list[Trial]:
-        """Return what is tried first: for each budget the quickest, then growth after growth."""
+        """Return what is tried first, growth after growth.
+
+        Where the last budget counts most, there is one trial for each of the others, when some are known for it.
+        """
         rows = self.trying.rows
         growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
-        compressions = {budget: first_compression_configs(self.trying.n_values, budget) for budget in self.budgets}
-        # Of several numbers a leaf, the quickest compression is hardly the best.
-        likely = {
-            budget: configs[1:3] if configs[1].codebook else configs[:2] for budget, configs in compressions.items()
-        }
-        starts = [Trial(budget, growths[0], compressions[budget][0]) for budget in self._in_order()]
+        starts = []
         for place, growth in enumerate(growths):
             for budget in self._in_order():
-                configs = compressions[budget] if place == 0 else likely[budget]
-                starts += [Trial(budget, growth, compression) for compression in configs]
+                configs = first_compression_configs(self.trying.n_values, budget)[: 2 if place else None]
+                if budget != self.budgets[-1] and self._counts_last_most:
+                    configs = configs[: place == 1]
+                starts += [Trial(budget, growth, config) for config in configs]
         return starts

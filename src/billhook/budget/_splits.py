@@ -40,7 +40,8 @@ class TrainingRows:
     @cached_property
     def has_missing(self) -> bool:
         """Whether a value is missing."""
-        return bool(np.isnan(self.X).any())
+        # One feature at a time: of all, it would take a fourth of the memory of the rows.
+        return any(bool(np.isnan(self.X[:, k]).any()) for k in range(self.X.shape[1]))
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -156,3 +157,9 @@ def sample_row_numbers(labels: NDArray[Any] | None, n_rows: int, most: int, seed
 def all_rows(rows: TrainingRows) -> Split:
     """Return all rows to learn from."""
     return Split(-1, np.arange(rows.n_rows), np.zeros(0, np.int64))
+
+
+def some_rows(rows: TrainingRows, most: int, seed: int) -> Split:
+    """Return some of the rows to learn from, as `sample_rows` takes them; nothing is copied."""
+    labels = None if rows.classes is None else rows.y
+    return Split(-1, sample_row_numbers(labels, rows.n_rows, most, seed), np.zeros(0, np.int64))

@@ -14,27 +14,28 @@ from numpy.typing import NDArray
 from billhook._deadline import OutOfTimeError, TimeLimit, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, n_rounds
+from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score
 from billhook.budget._space import GrowthConfig, Trial
-from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, split_rows
+from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
 from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
-from billhook.packing import BinnedFeatures, Coding, Packed, bin_features
+from billhook.packing import BinnedFeatures, Coding, Packed, RowCodes, bin_features
 
 # The number of the split that holds out nothing.
 ALL = -1
 # That of the first split that finalists are compared on; those of trials are below it.
 FIRST_FINAL = 100
+# Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
 KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 4, 8, 2
+KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
 # More are not grown in the time that a trial may take.
 MOST_TREES = 500
-# Leaves of so many rows and trees are held at once, in two bytes each; beyond that, fewer rows are learned from.
-MOST_LEAF_IDS = 150_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +151,10 @@ class TrialRunner:
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
         _, _, codes = self.grown(trial.growth, split, 0)
-        codes, held_out = codes[split.held_out], split.held_out
-        labels, weight = self.rows.labels[held_out], self.rows.weight[held_out]
+        held_out = split.held_out
+        shown, labels, weight = codes[held_out], self.rows.labels[held_out], self.rows.weight[held_out]
         return scored_stages(
-            stages, trial.compression, lambda forest: self.score(forest, codes, labels, weight), score
+            stages, trial.compression, lambda forest: self.score(forest, shown, labels, weight), score
         )
 
     def build(self, trial: Trial, split: Split, *, is_quick: bool = False) -> Packed:
@@ -171,12 +172,13 @@ class TrialRunner:
         forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
         if trial.growth.family == "boosted":  # not the trees that were grown for another trial
             forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
+        if split.number == ALL:  # it is grown for good
+            self.clear_caches()
         rows = self.rows
-        train = split.train
-        if forest.n_trees * train.size > MOST_LEAF_IDS:
-            train = train[:: -(-forest.n_trees * train.size // MOST_LEAF_IDS)]
+        n_used = np.unique(forest.feature[forest.feature >= 0]).size
+        train = rows_to_refine(split.train, rows.X.shape, n_used, forest.n_trees, self.n_values)
         coded = CodedRows(
-            codes if train.size == rows.n_rows else codes[train],
+            codes[train],
             rows.labels[train],
             rows.weight[train],
             rows.has_missing,
@@ -205,6 +207,17 @@ class TrialRunner:
         """Return the `number`-th split of the rows."""
         return all_rows(self.rows) if number == ALL else split_rows(self.rows, number, self.seed)
 
+    def split_of_last(self, trial: Trial, most: int | None = None) -> Split:
+        """Return the rows that the last model learns from, at most so many: all that there is memory for."""
+        n_rows = self.n_rows_of_last(trial) if most is None else min(most, self.n_rows_of_last(trial))
+        return self.split(ALL) if n_rows == self.rows.n_rows else some_rows(self.rows, n_rows, self.seed)
+
+    def n_rows_of_last(self, trial: Trial) -> int:
+        """Return how many rows the last model of a trial may learn from: mostly all, else all there is memory for."""
+        if self.user_ensemble is not None:
+            return self.rows.n_rows
+        return n_rows_to_grow(self.rows.X.shape, self.n_values, trial.growth.bins)
+
     def binned(self, bits: int, bins: int, split: Split | None = None) -> BinnedFeatures:
         """Return the rows as codes; those of a split, where features are learned from its training rows."""
         recoded = split if split is not None and self.rows.recode is not None and split.number != ALL else None
@@ -214,6 +227,8 @@ class TrialRunner:
         def bin_rows() -> BinnedFeatures:
             start = time.perf_counter()
             binned = bin_features(X, bits, bins, 500)
+            if split is None or split.number != ALL:  # which is asked for them once
+                binned.codes.keep()
             self._seconds[key] = time.perf_counter() - start
             return binned
 
@@ -242,12 +257,12 @@ class TrialRunner:
         bits, bins = self._canonical[key]
         return replace(growth, bits=bits, bins=bins)
 
-    def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, NDArray[np.float32]]:
+    def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, RowCodes]:
         """Return an ensemble of about so many leaves, or more, on codes, and the codes."""
         key = (growth, split.number)
         if self.user_ensemble is not None:
             ensemble = self.user_ensemble
-            on_codes: tuple[Forest, Coding, NDArray[np.float32]] = self._cached(
+            on_codes: tuple[Forest, Coding, RowCodes] = self._cached(
                 self._forests, KEPT_USER_FORESTS, key, lambda: ensemble.on_codes(growth, self.rows, split)
             )
             return on_codes
@@ -296,7 +311,7 @@ class TrialRunner:
         value = make()
         with self._lock:
             value = cache.setdefault(key, value)
-            while len(cache) > most:
+            while len(cache) > max(LEAST_KEPT, min(most, most * KEPT_ROWS // self.rows.n_rows)):
                 cache.popitem(last=False)
         return value
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._grow import best_first
+from billhook.budget._grow import PRUNING_ROWS, best_first
 from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
-from billhook.packing import Coding, codes_of, coding_of
-
-Codes = NDArray[np.float32]
+from billhook.packing import Coding, RowCodes, coding_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,16 +25,20 @@ class UserEnsemble:
         """Return an ensemble that is fitted already, whatever the rows."""
         return cls(lambda _rows, _train: forest, n_values_of(forest))
 
-    def on_codes(self, growth: GrowthConfig, rows: TrainingRows, split: Split) -> tuple[Forest, Coding, Codes]:
+    def on_codes(self, growth: GrowthConfig, rows: TrainingRows, split: Split) -> tuple[Forest, Coding, RowCodes]:
         """Return the ensemble with its thresholds as codes, and its trees truncated and the best ones first."""
-        forest = self.make(rows, split.train)
+        train = split.train
+        forest = self.make(rows, train)
         if forest.n_leaves > growth.leaves:
             forest = forest.truncate(max_leaves=growth.leaves)
-        forest = best_first(forest, rows.X[split.train], rows.labels[split.train], rows.weight[split.train])
+        some = train[:: -(-train.size // PRUNING_ROWS)]
+        forest = best_first(forest, rows.X[some], rows.labels[some], rows.weight[some])
         if not rows.has_missing:
             forest = replace(forest, missing_left=np.zeros(forest.n_nodes, np.bool_))
-        coding = coding_of(forest, growth.bits, rows.X[split.train])
-        return with_all_codes(forest, coding, rows)
+        is_last = train.size == rows.n_rows  # it is asked for codes once, and others for each trial
+        coding = coding_of(forest, growth.bits, rows.X if is_last else rows.X[train])
+        forest, coding, codes = with_all_codes(forest, coding, rows)
+        return forest, coding, codes if is_last else codes.keep()
 
 
 def n_values_of(forest: Forest) -> int:
@@ -44,19 +46,19 @@ def n_values_of(forest: Forest) -> int:
     return 1 if forest.value.shape[1] <= 2 else forest.value.shape[1]
 
 
-def with_all_codes(forest: Forest, coding: Coding, rows: TrainingRows) -> tuple[Forest, Coding, Codes]:
+def with_all_codes(forest: Forest, coding: Coding, rows: TrainingRows) -> tuple[Forest, Coding, RowCodes]:
     """Return the forest with codes for thresholds, the codes of all features, and the rows in them."""
     threshold = forest.threshold.copy()
     n_features = forest.n_features
-    codes = np.zeros((rows.n_rows, n_features), np.float32)
+    place = dict(zip(coding.used.tolist(), range(coding.used.size), strict=True))
+    in_use = [coding.quantizers[place[k]] if k in place else None for k in range(n_features)]
+    codes = RowCodes(rows.X, in_use, missing_values=rows.has_missing)
     if not coding.used.size:
         return forest, coding, codes
-    codes[:, coding.used] = codes_of(rows.X, coding.used, coding.quantizers, missing_values=rows.has_missing)
     for feature, quantizer, values in zip(coding.used.tolist(), coding.quantizers, coding.values, strict=True):
         at = forest.feature == feature
         threshold[at] = quantizer.threshold_codes(forest.threshold[at], values)
     # Features that no split tests have a code too: any.
-    place = dict(zip(coding.used.tolist(), range(coding.used.size), strict=True))
     number = [place.get(feature, 0) for feature in range(n_features)]
     whole = Coding(np.arange(n_features), [coding.quantizers[k] for k in number], [coding.values[k] for k in number])
     return replace(forest, threshold=threshold), whole, codes

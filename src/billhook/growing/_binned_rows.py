@@ -80,9 +80,10 @@ class BinnedRows:
         """How many bins all features have."""
         return int(self.first[-1])
 
-    def numbers(self) -> NDArray[np.float32]:
-        """Return the bins (rows, features), counted within the feature, as a forest reads them: NaN if missing."""
-        numbers = self.columns.T.astype(np.float32)
+    def numbers(self, rows: slice = slice(None)) -> NDArray[np.float32]:
+        """Return the bins (rows, features) of rows, counted within features, as forests read them: NaN if missing."""
+        columns = self.columns[:, rows]
+        numbers = columns.T.astype(np.float32)
         for f in np.flatnonzero(self.has_missing):
-            numbers[self.columns[f] == self.first[f + 1] - self.first[f] - 1, f] = np.nan
+            numbers[columns[f] == self.first[f + 1] - self.first[f] - 1, f] = np.nan
         return numbers

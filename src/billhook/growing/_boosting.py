@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook.growing._binned_rows import BinnedRows
-from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions
+from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions, aligned
 from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 GrowthLoss = Literal["squared", "absolute", "poisson", "logistic", "softmax"]
@@ -73,7 +73,8 @@ class Boosting:
         self._weight = np.ascontiguousarray(weight, np.float32)
         # As a float32, which logarithms that differ in their last bit have in common.
         self.base = start_scores(loss, target, weight, n_classes).astype(np.float32).astype(np.float64)
-        self._score = np.zeros((rows.n_rows, self._grower.n_lanes), np.float32)
+        self._score = aligned((rows.n_rows, self._grower.n_lanes), np.float32)
+        self._score[:] = 0.0
         self._score[:, : self.base.size] = self.base
         self.trees: list[GrownTree] = []
 
@@ -87,7 +88,7 @@ class Boosting:
         check_time()
         grower = self._grower
         loss_gradients(
-            GROWTH_LOSSES[self.loss], grower.n_outputs, self._score, self._target, self._weight, grower.g, grower.h
+            GROWTH_LOSSES[self.loss], grower.n_outputs, self._score, self._target, self._weight, *grower.gradients
         )
         self.trees.append(grower.grow(self._target, self._weight, self._score))
         return self.trees[-1]

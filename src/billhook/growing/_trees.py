@@ -10,7 +10,7 @@ from billhook.growing._binned_rows import BinnedRows
 from billhook.kernels import GROWTH_LANES as LANES
 from billhook.kernels import MOST_NARROW_ROWS, grow_tree
 
-NO_HISTOGRAMS = np.empty(0, np.int64)
+NOTHING = np.empty(0, np.int64)
 LINE = 64
 
 
@@ -67,21 +67,30 @@ class TreeGrower:
         rows, options = self.rows, self.options
         self.n_lanes = 1 if self.n_outputs == 1 else -(-self.n_outputs // LANES) * LANES
         is_wide = rows.n_rows > MOST_NARROW_ROWS
-        self.g, self.h = (aligned((rows.n_rows, self.n_lanes), np.float32) for _ in range(2))
         # A slope and a curvature for each output; there is room for a register more.
         n_ints = 2 if self.n_outputs == 1 else -(-2 * self.n_outputs // LANES) * LANES
         bytes_of_whole = 2 if self.n_outputs > 1 else 8 if is_wide else 4
-        self._whole = aligned(rows.n_rows * n_ints * bytes_of_whole // 8 + LANES, np.int64)
+        self._whole_size = rows.n_rows * n_ints * bytes_of_whole // 8 + LANES
         n_histograms = options.max_leaves if options.max_tests else options.max_leaves // 2 + 1
         self._histogram_size = n_histograms * rows.n_bins * n_ints * (8 if is_wide else 4) // 8 + LANES
-        self._histograms = NO_HISTOGRAMS
+        self._gradients: list[NDArray[np.float32]] = []
+        self._histograms = self._whole = NOTHING
         self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
         self.is_used, self._n_used = np.zeros(2 * rows.n_bins, np.bool_), np.zeros(1, np.int64)
         self._every = np.arange(rows.n_rows, dtype=np.uint32)
 
+    @property
+    def gradients(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Slopes and curvatures (rows, lanes), which the next tree is grown by: whoever grows it writes them."""
+        if not self._gradients:
+            self._gradients = [aligned((self.rows.n_rows, self.n_lanes), np.float32) for _ in range(2)]
+        g, h = self._gradients
+        return g, h
+
     def free_memory(self) -> None:
-        """Give back what most memory is taken by, histograms of leaves, until the next tree is grown."""
-        self._histograms = NO_HISTOGRAMS
+        """Give back what most memory is taken by, gradients and histograms of leaves, until the next tree."""
+        self._gradients = []
+        self._histograms = self._whole = NOTHING
 
     def grow(
         self,
@@ -92,11 +101,12 @@ class TreeGrower:
         sampled: NDArray[Any] | None = None,
         seed: int = 0,
     ) -> GrownTree:
-        """Return the tree that is grown by the gradients `g` and `h`; `score` is moved by its values."""
+        """Return the tree that is grown by the `gradients`; `score` is moved by its values."""
         rows, o = self.rows, self.options
         if not self._histograms.size:
             # Memory that is not touched is not taken.
             self._histograms = aligned(self._histogram_size, np.int64)
+            self._whole = aligned(self._whole_size, np.int64)
         n_nodes = 2 * o.max_leaves - 1
         feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
         missing_left, n_rows, row_weight = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64), np.empty(n_nodes)
@@ -106,7 +116,7 @@ class TreeGrower:
         of[:] = sampled
         size = grow_tree(
             rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest,
-            self.g, self.h, self._whole, of, target, weight, score,
+            *self.gradients, self._whole, of, target, weight, score,
             feature, at, missing_left, left, right, value, gain, n_rows, row_weight,
             self._spare, self._histograms, self.is_used, self._n_used,
             self.n_outputs, o.max_leaves, o.learning_rate, o.l2, o.min_weight, o.largest_step,

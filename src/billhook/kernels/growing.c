@@ -91,8 +91,8 @@ static void look_for_split(Growth *growth, size_t number, const void *taken)
             order[other] = order[i];
             order[i] = feature;
         }
-        find_split(growth->rows, growth->gradients, options, scratch, histogram, taken, sums, order + first, n, random,
-                   leaf);
+        find_split(growth->rows, growth->gradients, options, scratch, histogram, taken, sums, order + first, n,
+                   random, leaf);
     }
 }
 
@@ -288,7 +288,8 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
                  GrownNodes *nodes)
 {
     const size_t bytes_of_int = gradients->is_wide ? sizeof(int64_t) : sizeof(int32_t);
-    Growth growth = {rows, gradients, options, scratch, .n_ints = ints_of_bin(options), .n_leaves = 1, .n_histograms = 1};
+    Growth growth = {rows, gradients, options, scratch, .n_leaves = 1, .n_histograms = 1};
+    growth.n_ints = ints_of_bin(options);
     growth.bytes_of_sums = growth.n_ints * bytes_of_int;
     growth.bytes_of_histogram = bytes_of_histogram(rows, options, gradients->is_wide);
     size_t n_nodes = 1;

@@ -12,8 +12,8 @@
 /* Outputs are padded to a multiple of this: what a wide register holds. */
 enum { LANES = 8, MOST_NARROW_ROWS = 65535 };
 
-/* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE takes medians, SOFTMAX has an output for each class. SHARES grows a tree of a
-   random forest: each output is the share of one class. */
+/* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE takes medians, SOFTMAX has an
+   output for each class. SHARES grows a tree of a random forest: each output is the share of one class. */
 enum { GROW_SQUARED, GROW_LOGISTIC, GROW_SOFTMAX, GROW_ABSOLUTE, GROW_POISSON, GROW_SHARES };
 
 /* Rows as bins. Bins are counted over all features: those of feature f are first[f] to first[f + 1] - 1, of which
@@ -98,8 +98,8 @@ void cells_of_codes(size_t n_rows, size_t n_features, const void *codes, int is_
                     const int32_t *commonest, int64_t *row_start, void *cells, int cells_are_wide);
 
 /* How many int32 (narrow) or int64 (wide) numbers a bin of a histogram has: the slopes of all outputs, then the
-   curvatures, up to a multiple of LANES; one output: two, which if narrow are one of 64 bits. Whole registers are read
-   from where the curvatures begin: up to LANES numbers more than there are. */
+   curvatures, up to a multiple of LANES; one output: two, which if narrow are one of 64 bits. Whole registers are
+   read from where the curvatures begin: up to LANES numbers more than there are. */
 size_t ints_of_bin(const GrowthOptions *options);
 size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide);
 

@@ -272,7 +272,10 @@ static int fits_registers(const LeafGains *leaf)
 
 #else
 static int fits_registers(const LeafGains *leaf) { return (void)leaf, 0; }
-static void gains_in_registers(const LeafGains *leaf, size_t first, size_t end) { (void)leaf, (void)first, (void)end; }
+static void gains_in_registers(const LeafGains *leaf, size_t first, size_t end)
+{
+    (void)leaf, (void)first, (void)end;
+}
 #endif
 
 /* ---- All of these. */

@@ -8,6 +8,7 @@ from billhook.packing._pack import pack, pack_on_codes, size_on_codes
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._quantizers import KEY_SHIFTS, RankQuantizer, UniformQuantizer
 from billhook.packing._report import PackReport, pack_report
+from billhook.packing._row_codes import RowCodes
 
 __all__ = [
     "KEY_SHIFTS",
@@ -17,6 +18,7 @@ __all__ = [
     "PackReport",
     "Packed",
     "RankQuantizer",
+    "RowCodes",
     "UniformQuantizer",
     "bin_features",
     "codes_of",

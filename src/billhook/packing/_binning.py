@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array
 from billhook.packing._coding import Coding, coding_of_thresholds
-from billhook.packing._quantizers import MISSING
+from billhook.packing._row_codes import RowCodes
 
 # Rows of which quantiles are taken.
 MOST_ROWS = 50_000
@@ -21,43 +21,40 @@ MOST_ALIKE = 1 << 12
 
 
 class BinnedFeatures(NamedTuple):
-    """Rows as codes, NaN where a value is missing; how values become codes; and the bin edges of each feature.
+    """Rows as codes; how values become codes; and the bin edges of each feature.
 
     An edge is the highest code of its bin.
     """
 
-    codes: Float32Array
+    codes: RowCodes
     coding: Coding
     edges: list[Int64Array]
 
     def bins(self, rows: Int64Array) -> NDArray[Any]:
         """Return the bin of each value of these rows: whole numbers, or floats if values are missing."""
-        has_missing = bool(np.isnan(self.codes).any())
-        whole = np.uint8 if max((edges.size for edges in self.edges), default=0) < 256 else np.uint16
-        bins = np.empty((rows.size, self.codes.shape[1]), np.float32 if has_missing else whole)
-        for k, edges in enumerate(self.edges):
-            code = self.codes[rows, k]
-            bins[:, k] = np.searchsorted(edges, code, side="left")
-            if has_missing:
-                bins[np.isnan(code), k] = np.nan
+        codes, n_bins, has_missing = self.codes_of_bins(rows)
+        if not has_missing.any():
+            return codes
+        bins = codes.astype(np.float32)
+        bins[codes == np.where(has_missing, n_bins - 1, n_bins)] = np.nan
         return bins
 
     def codes_of_bins(self, rows: Int64Array) -> tuple[NDArray[Any], Int64Array, NDArray[np.bool_]]:
         """Return the bin of each value of these rows, how many bins each feature has, and which have missing values.
 
-        A missing value has a bin of its own, the last of its feature, if any row has one.
+        A missing value has a bin of its own, the last of its feature, if any row has one, of these or others.
         """
-        has_missing: NDArray[np.bool_] = np.asarray(np.isnan(self.codes).any(axis=0))
+        has_missing = self.codes.has_missing
         n_bins: Int64Array = np.array([edges.size + 1 for edges in self.edges]) + has_missing
-        bins = np.empty((rows.size, self.codes.shape[1]), np.uint8 if n_bins.max() <= 256 else np.uint16)
+        bins = np.empty((rows.size, n_bins.size), np.uint8 if n_bins.max() <= 256 else np.uint16)
         for k, edges in enumerate(self.edges):
-            code = self.codes[rows, k]
+            check_time()
+            code = self.codes.column(rows, k)
+            is_missing = np.isnan(code) if has_missing[k] else np.False_
+            of_code = np.searchsorted(edges, np.arange(self.coding.quantizers[k].n_codes), side="left")
+            bins[:, k] = of_code.astype(bins.dtype)[np.where(is_missing, 0, code).astype(np.intp)]
             if has_missing[k]:
-                is_missing = np.isnan(code)
-                bins[:, k] = np.where(is_missing, n_bins[k] - 1, np.searchsorted(edges, code, side="left"))
-            else:
-                of_code = np.searchsorted(edges, np.arange(self.coding.quantizers[k].n_codes), side="left")
-                bins[:, k] = of_code.astype(bins.dtype)[code.astype(np.intp)]
+                bins[is_missing, k] = n_bins[k] - 1
         return bins, n_bins, has_missing
 
 
@@ -73,13 +70,9 @@ def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> Binn
     if step > 1:
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(sample.T))
-    codes, edges = np.empty(X.shape, np.float32), []
-    for k, quantizer in enumerate(coding.quantizers):
-        check_time()
-        code = quantizer.codes(X[:, k] + np.float32(0.0))
-        codes[:, k] = np.where(code == MISSING, np.nan, code)
-        edges.append(quantiles(codes[:: -(-len(X) // MOST_ROWS), k], n_bins - 1).astype(np.int64))
-    return BinnedFeatures(codes, coding, edges)
+    of_sample = RowCodes(sample, coding.quantizers)
+    edges = [quantiles(of_sample.column(slice(None), k), n_bins - 1).astype(np.int64) for k in range(X.shape[1])]
+    return BinnedFeatures(RowCodes(X, coding.quantizers), coding, edges)
 
 
 def _common_step(thresholds: list[Float32Array], bits: int) -> int:

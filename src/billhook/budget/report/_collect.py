@@ -75,10 +75,7 @@ def _notes(search: Search, last: LastModel) -> list[str]:
         is_from_all = last.n_rows is None and not search.is_interrupted
         notes.append(f"{sampled}; the model has learned from all." if is_from_all else f"{sampled}.")
     if last.n_rows is not None:
-        notes.append(
-            f"The model has learned from {last.n_rows:,} of {search.whole.rows.n_rows:,} rows: time_limit="
-            f"{search.clock.limit:g} was too short to learn from all."
-        )
+        notes.append(f"The model has learned from {last.n_rows:,} of {search.whole.rows.n_rows:,} rows: {last.why}.")
     if search.ended_early:
         notes.append(f"The search ended early, after {search.clock.seconds:.0f} s: {search.ended_early}.")
     if search.is_interrupted:

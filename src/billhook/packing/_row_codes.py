@@ -1,0 +1,99 @@
+"""The codes of many rows, in as few bytes as they take, and of the rows asked for as a forest reads them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook._deadline import check_time
+from billhook._types import Float32Array, Int64Array
+from billhook.packing._quantizers import MISSING, Quantizer
+
+# Codes that a byte can tell apart; the highest is that of missing values, where there are any.
+BYTE_CODES = 256
+
+
+class RowCodes:
+    """The codes of rows; indexed by row numbers, an array of float32 (rows, features) with NaN for missing values.
+
+    Parameters
+    ----------
+    X : float32 array (rows, features)
+    quantizers : sequence of Quantizer or None
+        How the values of each feature become codes; None for 0 in all rows.
+    missing_values : bool
+        Whether NaN is a missing value; else it counts as an infinity of its sign.
+    """
+
+    def __init__(
+        self, X: Float32Array, quantizers: Sequence[Quantizer | None], *, missing_values: bool = True
+    ) -> None:
+        self._X, self._quantizers, self._missing_values = X, quantizers, missing_values
+        self._kept: NDArray[Any] | None = None
+        self._missing = MISSING  # as it is kept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and features there are."""
+        return len(self._X), len(self._quantizers)
+
+    @cached_property
+    def has_missing(self) -> NDArray[np.bool_]:
+        """Which features have missing values, in any row."""
+        if not self._missing_values:
+            return np.zeros(self.shape[1], np.bool_)
+        # One feature at a time: of all, it would take a fourth of the memory of the rows.
+        found = [
+            quantizer is not None and bool(np.isnan(self._X[:, k]).any())
+            for k, quantizer in enumerate(self._quantizers)
+        ]
+        return np.array(found, np.bool_)
+
+    def keep(self) -> "RowCodes":
+        """Find the codes of all rows, a byte or two each, as they will be asked for many times; return this."""
+        if self._kept is None:
+            n_codes = max((quantizer.n_codes for quantizer in self._quantizers if quantizer is not None), default=1)
+            is_byte = n_codes + self.has_missing.any() <= BYTE_CODES
+            self._missing = BYTE_CODES - 1 if is_byte else MISSING
+            kept = np.zeros(self.shape, np.uint8 if is_byte else np.uint16)
+            for k in range(self.shape[1]):
+                check_time()
+                code = self._found(slice(None), k)
+                if code is not None:
+                    kept[:, k] = np.where(code == MISSING, self._missing, code)
+            self._kept = kept
+        return self
+
+    def __getitem__(self, rows: Any) -> Float32Array:
+        n_rows = len(range(*rows.indices(len(self._X)))) if isinstance(rows, slice) else len(rows)
+        codes = np.zeros((n_rows, self.shape[1]), np.float32)
+        if self._kept is not None:
+            kept = self._kept[rows]
+            codes[:] = kept
+            for k in np.flatnonzero(self.has_missing).tolist():
+                codes[kept[:, k] == self._missing, k] = np.nan
+            return codes
+        for k in range(self.shape[1]):
+            codes[:, k] = self.column(rows, k)
+        return codes
+
+    def column(self, rows: Int64Array | slice, feature: int) -> Float32Array:
+        """Return the codes of a feature."""
+        code = self._found(rows, feature) if self._kept is None else self._kept[rows, feature]
+        if code is None:
+            return np.zeros(self._X[rows, 0].shape, np.float32)
+        codes = code.astype(np.float32)
+        if self.has_missing[feature]:
+            codes[code == (MISSING if self._kept is None else self._missing)] = np.nan
+        return codes
+
+    def _found(self, rows: Int64Array | slice, feature: int) -> Int64Array | None:
+        quantizer = self._quantizers[feature]
+        if quantizer is None:
+            return None
+        x = self._X[rows, feature] + np.float32(0.0)  # and not -0.0
+        if not self._missing_values:
+            x = np.where(np.isnan(x), np.copysign(np.float32(np.inf), x), x)
+        return quantizer.codes(x)
