@@ -32,9 +32,8 @@ EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
 FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
-# The last model takes about as long as trials say, times this: more where it learns from many more rows, which are no
-# longer near at hand. No more than this share of the time is kept for it.
-LAST_TAKES, LAST_OF_MORE_TAKES, MOST_FOR_LAST = 1.2, 1.5, 0.5
+# The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
+LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
 # With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
 WORTH_IT = 1.3
 LEAST_BATCH, START_BATCH = 8, 16
@@ -192,7 +191,11 @@ class Search(TrialResults):
 
     def n_learned_from(self, candidate: Candidate) -> float:
         """Return about how many rows the model of a candidate has learned from."""
-        return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
+        return self.n_learned_from_in(is_final=candidate.is_final)
+
+    def n_learned_from_in(self, *, is_final: bool) -> float:
+        """Return about how many rows a trial, or a finalist, learns from."""
+        return (1.0 - HELD_OUT) * (self.comparing if is_final else self.trying).rows.n_rows
 
     def _explore_end(self) -> TimeLimit | None:
         return self.clock.until(self._end_at(BREAK_OFF_AT))
@@ -202,8 +205,7 @@ class Search(TrialResults):
 
     def seconds_of_last(self, trial: Trial) -> float:
         """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
-        factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
-        return factor * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
+        return LAST_TAKES * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
 
     def _seconds_of(self, trial: Trial, n_rows: int) -> float:
         """Return about how long a trial that is not quick takes to learn from so many rows."""
@@ -214,6 +216,15 @@ class Search(TrialResults):
         factor = 1.0 if slow or trial.compression.l2 is None else 2.0
         seconds = max(slow or [outcome.seconds for outcome in known])
         return factor * seconds * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
+
+    def seconds_to_compress(self, trial: Trial, n_rows: int) -> float:
+        """Return about how long it takes to make the grown ensemble of a trial fit, with so many rows."""
+        known = [(outcome.split >= FIRST_FINAL, outcome) for outcome in self.outcomes[trial].values()]
+        is_slow = max(slow for slow, _ in known)
+        own = max(one.seconds - one.shared_seconds for slow, one in known if slow == is_slow)
+        # As in `_seconds_of`.
+        factor = 1.0 if is_slow or trial.compression.l2 is None else 2.0
+        return factor * own * n_rows / self.n_learned_from_in(is_final=is_slow)
 
     # Whether more can be expected
 
