@@ -15,6 +15,8 @@ from billhook.packing import Packed
 MAY_DO = 3.0
 # What is begun fills this share of the time left, by what its first trees took; it is begun so often.
 FILLED, MOST_TIMES = 0.85, 3
+# So many times as long as there is time for may turn out not to be.
+HOPE = 1.3
 # Trees that are grown all at once are begun if the time is this share or more of what they seem to take.
 ALL_AT_ONCE = 0.5
 # So many times more rows are worth beginning again.
@@ -81,8 +83,10 @@ def _n_rows_in_time(search: Search, best: Candidate) -> int:
         filled = int(FILLED * n_rows * left / max(seconds, 1e-9))
         if seconds <= left and (n_rows == most or filled < MORE * n_rows):
             return n_rows
-        if filled < least:
+        if seconds * least / n_rows > HOPE * left:
             return 0
-        n_rows = min(filled, most)
+        if n_rows == least and filled < least:  # there is no other use of the time left
+            return n_rows
+        n_rows = int(np.clip(filled, least, most))
     whole.clear_caches()
     return n_rows
