@@ -1,5 +1,6 @@
 """Work that can be broken off: loops that may take long look at the time after each of their steps."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,12 +26,17 @@ class TimeLimit:
         return cls(time.perf_counter() + seconds)
 
     @property
+    def seconds(self) -> float:
+        """How far away the moment is; below 0 once it has passed."""
+        return self.at - self.now()
+
+    @property
     def is_over(self) -> bool:
         """Whether the moment has passed."""
-        return self.now() > self.at
+        return self.seconds < 0.0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TimeLimit.after, (self.at - self.now(),)
+        return TimeLimit.after, (self.seconds,)
 
 
 _LIMIT: ContextVar[TimeLimit | None] = ContextVar("time limit", default=None)
@@ -60,3 +66,9 @@ def check_time() -> None:
     limit = _LIMIT.get()
     if limit is not None and limit.is_over:
         raise OutOfTimeError("the time is over")
+
+
+def seconds_left() -> float:
+    """Return how long what is being done may take; infinity without a limit."""
+    limit = _LIMIT.get()
+    return math.inf if limit is None else limit.seconds

@@ -1,20 +1,33 @@
 """The time limit, by clocks that are made up: they go on with what is done, not with how fast the machine is."""
 
 import itertools
+import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import get_scorer, get_scorer_names
 
-from billhook._deadline import TimeLimit
-from billhook.budget import Clock, Search, ThreadExecutor, TrainingRows, encode_table, fit
+import billhook as bh
+from billhook._deadline import OutOfTimeError, TimeLimit, within
+from billhook.budget import (
+    Clock,
+    Search,
+    ThreadExecutor,
+    TrainingRows,
+    UserEnsemble,
+    encode_table,
+    fit,
+    fit_table,
+)
 from billhook.budget import _search as searching
 from billhook.budget._scoring import AsEstimator, perfect_score, score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.budget._trial_runner import FIRST_FINAL, TrialRunner, batches_of
-from billhook.tables import Categorical, Table
+from billhook.tables import Categorical, Table, read_table, table_of_frame
 
 
 def rows_of(load, step=1):
@@ -132,7 +145,8 @@ class Ending:
 
 
 def test_a_last_model_that_does_not_fit_into_the_time_is_not_begun(monkeypatch):
-    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 30.0)
+    """It seems to take six times as long as there is time; that may be too long by three times."""
+    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 60.0)
     ending = Ending(left=10.0)
     found = ending.fit(rows_of(load_iris))
     assert found.packed == ending.search.best(600).packed
@@ -149,14 +163,26 @@ def test_a_last_model_is_broken_off_at_the_end_of_the_time(monkeypatch):
     assert any("has learned from 128 of 150 rows" in note for note in found.report.notes)
 
 
-def test_a_last_model_learns_from_as_many_rows_as_fit_into_the_time(monkeypatch):
+@pytest.mark.parametrize(("seems", "takes", "n_rows"), [(40.0, 32.0, 898), (100.0, 20.0, 1527), (20.0, 40.0, 764)])
+def test_a_last_model_learns_from_as_many_rows_as_fit_into_the_time(monkeypatch, seems, takes, n_rows):
+    """All rows seem to take so long, and by their first trees take so long; there are 20 s."""
     monkeypatch.setattr(searching, "TRIED_ROWS", 400)
     monkeypatch.setattr(searching, "COMPARED_ROWS", 500)
-    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 40.0)
+    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: seems)
+    monkeypatch.setattr(Search, "seconds_to_compress", lambda *_: 0.0)
+    seconds_to_grow = TrialRunner.seconds_to_grow
+
+    def grow_first(self, trial, split):
+        assert seconds_to_grow(self, trial, split) > 0.0
+        return takes * split.train.size / 1797
+
+    monkeypatch.setattr(TrialRunner, "seconds_to_grow", grow_first)
     ending = Ending(left=20.0)
-    found = ending.fit(rows_of(load_digits))
+    found = ending.fit(rows_of(load_digits), families=("boosted",))
     assert found.packed != ending.search.best(600).packed
-    assert any("has learned from 898 of 1,797 rows" in note for note in found.report.notes)
+    (note,) = (note for note in found.report.notes if "too short to learn from all" in note)
+    learned_from = int(note.partition("has learned from ")[2].partition(" of")[0].replace(",", ""))
+    assert learned_from == pytest.approx(n_rows, abs=25)  # one of each class is among those drawn
     assert not any("learned from all." in note for note in found.report.notes)
 
 
@@ -289,3 +315,72 @@ def test_rows_to_compare_on_are_fewer_where_the_time_is_short(monkeypatch):
         monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 0.0)
         search._choose_compared_rows()
         assert least <= search.comparing.rows.n_rows < most, seconds
+
+
+def test_reading_that_leaves_no_time_to_learn_is_an_error(tmp_path):
+    table = tmp_path / "long.csv"
+    table.write_text("x,y\n" + "1.5,a\n2.5,b\n" * 3000)
+    started = time.perf_counter() - 1e6
+    with pytest.raises(TimeoutError, match=r"reading .*long.csv was broken off after .* s: time_limit=5 leaves no"):
+        fit_table(table, "y", budget=300, time_limit=5.0, started=started)
+    assert fit_table(table, "y", budget=300, time_limit=5.0, started=started, n_trials=1).packed.nbytes <= 300
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".arff", ".parquet", "frame"])
+def test_reading_is_broken_off_in_the_middle(tmp_path, suffix):
+    """The clock ticks whenever it is looked at, which is for each block of rows or each column."""
+    frame = pd.DataFrame({f"x{k}": np.arange(2000.0) for k in range(6)}).assign(y=np.arange(2000) % 2)
+    path = tmp_path / f"table{suffix}"
+    if suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif suffix == ".parquet":
+        frame.to_parquet(path)
+    elif suffix == ".arff":
+        names = "".join(f"@attribute {name} numeric\n" for name in frame)
+        path.write_text(f"@relation r\n{names}@data\n" + frame.to_csv(index=False, header=False))
+    looks = itertools.count()
+
+    def read(limit):
+        with within(TimeLimit(limit, looks.__next__)):
+            return table_of_frame(frame, "y") if suffix == "frame" else read_table(path, "y")
+
+    assert len(read(1e9).y) == 2000
+    n_looks = next(looks)
+    assert n_looks >= 4
+    with pytest.raises(OutOfTimeError):
+        read(n_looks + n_looks // 2)
+
+
+def test_encoding_that_leaves_no_time_to_learn_is_an_error():
+    clock = Clock(100.0, Hand())
+    clock.now.time = 90.0
+    with pytest.raises(
+        TimeoutError, match=r"encoding made-up.csv was broken off after 90.0 s: time_limit=100 leaves"
+    ):
+        encode_table(table_of_colours(), 300, clock=clock, categorical="ordered")
+
+
+def test_an_estimator_that_would_take_too_long_is_fitted_to_fewer_rows(monkeypatch):
+    """It takes a second for each row, by a clock that only it moves."""
+    hand, n_rows_seen = Hand(), []
+    monkeypatch.setattr("billhook.budget._user_ensemble.time.perf_counter", hand)
+    monkeypatch.setattr(searching, "FEWEST_ROWS", 60)
+    X, y = load_digits(return_X_y=True)
+
+    class Slow(RandomForestClassifier):
+        def fit(self, X, y, **options):
+            hand.time += len(X)
+            n_rows_seen.append(len(X))
+            return super().fit(X, y, **options)
+
+    rows = rows_of(load_digits)
+
+    def make(rows, train):
+        return bh.as_forest(Slow(8, max_leaf_nodes=16, random_state=0).fit(rows.X[train], rows.labels[train]))
+
+    found = fit(rows, 1500, user_ensemble=UserEnsemble(make, 10), clock=Clock(1000.0, hand))
+    assert hand.time <= 1000.0
+    assert any(
+        f"of {len(y):,} rows: time_limit=1000 was too short to learn from all" in n for n in found.report.notes
+    )
+    assert np.mean(found.packed.predict(X) == y) > 0.5

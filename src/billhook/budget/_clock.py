@@ -1,15 +1,18 @@
 """The time that a fit may take."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from billhook._deadline import TimeLimit
+from billhook._deadline import OutOfTimeError, TimeLimit, within
 
 # The share of the time at which the last model has to be there. The rest is for the report and the files.
 LAST_UNTIL = 0.96
+# That at which the rows have to be there: in the rest, a model can be learned from some of them.
+READ_UNTIL = 0.85
 
 
 @dataclass
@@ -40,3 +43,17 @@ class Clock:
     def until(self, seconds: float) -> TimeLimit | None:
         """Return the moment so many seconds after the start; None without a limit."""
         return None if self.limit is None else TimeLimit(self.start + seconds, self.now)
+
+
+@contextmanager
+def in_time(clock: Clock, doing: str, what: str) -> Iterator[None]:
+    """Break off what is done in this context while so much of the time is left that a model can still be learned."""
+    try:
+        with within(clock.until(clock.at(READ_UNTIL))):
+            yield
+    except OutOfTimeError:
+        raise TimeoutError(
+            f"{doing} {what} was broken off after {clock.seconds:.1f} s: time_limit={clock.limit:g} leaves no time "
+            "to learn from it; allow several times as long, or give fewer rows or columns (Parquet files are read in "
+            "less time than text)"
+        ) from None

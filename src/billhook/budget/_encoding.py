@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import OutOfTimeError, check_time, within
 from billhook._types import Vector
-from billhook.budget._clock import Clock
+from billhook.budget._clock import Clock, in_time
 from billhook.budget._compress import TooSmallError
 from billhook.budget._scoring import score_of
 from billhook.budget._space import GrowthConfig, Trial, first_compression_configs
@@ -80,7 +80,8 @@ def encode_table(
                 categorical = choose_encoding(table, budget, seed, scoring, weights)
         except OutOfTimeError:
             categorical, notes = "ordered", ("There was no time to evaluate one-hot encoding.",)
-    X, encoding = encode(table, categorical)
+    with in_time(clock or Clock(None), "encoding", table.title):
+        X, encoding = encode(table, categorical)
     rows = training_rows(
         X,
         table.y,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from billhook._checks import as_int, at_least_one, n_threads_of, resolve_name
-from billhook.budget._clock import Clock
+from billhook.budget._clock import Clock, in_time
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
@@ -149,7 +149,9 @@ def fit_table(
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
-            read = _read(table, label, task)
+            of_reading = clock if n_trials is None else Clock(None)
+            with in_time(of_reading, "reading", str(table) if isinstance(table, str | PathLike) else "the table"):
+                read = _read(table, label, task)
             title, read_notes = read.title, read.notes
             for note in read_notes:
                 log(note)

@@ -12,9 +12,9 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
-from billhook.budget._results import Candidate, TrialResults
+from billhook.budget._results import Candidate
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
-from billhook.budget._splits import HELD_OUT
+from billhook.budget._timing import TimedResults
 from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
@@ -36,17 +36,14 @@ FAR_BELOW = 3.0
 FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
-# The last model takes about as long as trials say, times this: more where it learns from many more rows, which are no
-# longer near at hand. No more than this share of the time is kept for it.
-LAST_TAKES, LAST_OF_MORE_TAKES, MOST_FOR_LAST = 1.2, 1.5, 0.5
-# With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
-WORTH_IT = 1.3
 LEAST_BATCH, START_BATCH = 8, 6
+# So many growths are tried with more than one compression.
+BEST_GROWTHS = 4
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
 @dataclass
-class Search(TrialResults):
+class Search(TimedResults):
     """A search for the best models of at most some numbers of bytes, ascending; the last counts most.
 
     Attributes
@@ -150,11 +147,13 @@ class Search(TrialResults):
             affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(self.clock.seconds - began, 1e-3))
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(first_of_all)
-        for first in range(1, len(starts), START_BATCH):
-            n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
-            self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
-            if self._is_time_up() or self._is_perfect():
-                return
+        for trials_of in (lambda: starts[1:], self._more_of_best):
+            trials = trials_of()
+            for first in range(0, len(trials), START_BATCH):
+                n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
+                self._try(self._canonical(trials[first : first + START_BATCH], n_left), is_stopping=True)
+                if self._is_time_up() or self._is_perfect():
+                    return
         least = max(2 * ENOUGH_TRIALS, 2 * len(starts))
         turn = 0
         while not self._is_enough():
@@ -171,31 +170,12 @@ class Search(TrialResults):
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
             return self.n_done >= self.n_trials
-        return self._is_late(self._explore_until())
+        return self.is_late(self._explore_until())
 
     def _is_time_up(self) -> bool:
-        return self.n_trials is None and self._is_late(self._explore_until())
+        return self.n_trials is None and self.is_late(self._explore_until())
 
     # The time
-
-    def _is_late(self, share: float) -> bool:
-        """Whether this share of the time, without what the last model will take, is gone."""
-        return self.clock.limit is not None and self.clock.seconds > self._end_at(share)
-
-    def _end_at(self, share: float) -> float:
-        """Return when this share of the time, without what the last model will take, is gone."""
-        best = self.best(self.budgets[-1])
-        if self.clock.limit is None or best is None:
-            return share * self.clock.end
-        seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
-        if seconds > most:  # it can learn from some rows only
-            n_rows = most / seconds * self.whole.n_rows_of_last(best.trial)
-            seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
-        return share * (self.clock.end - seconds)
-
-    def n_learned_from(self, candidate: Candidate) -> float:
-        """Return about how many rows the model of a candidate has learned from."""
-        return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
 
     def _explore_until(self) -> float:
         """Return the share of the time, without what the last model will take, that trying has."""
@@ -204,30 +184,15 @@ class Search(TrialResults):
         finalists = self._finalists(self.budgets[-1], FINALISTS[0])
         if len(finalists) < 2:
             return EXPLORE_AT_MOST
-        n_rows = (1.0 - HELD_OUT) * self.trying.rows.n_rows
-        seconds = ALL_SPLITS_TAKE * sum(self._seconds_of(candidate.trial, n_rows) for candidate in finalists)
-        return float(np.clip(1.0 - seconds / max(self._end_at(1.0), 1e-9), EXPLORE_UNTIL, EXPLORE_AT_MOST))
+        n_rows = self.n_learned_from_in(is_final=False)
+        seconds = ALL_SPLITS_TAKE * sum(self.seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        return float(np.clip(1.0 - seconds / max(self.end_at(1.0), 1e-9), EXPLORE_UNTIL, EXPLORE_AT_MOST))
 
     def _explore_end(self) -> TimeLimit | None:
-        return self.clock.until(self._end_at(self._explore_until() + BREAK_OFF_LATER))
+        return self.clock.until(self.end_at(self._explore_until() + BREAK_OFF_LATER))
 
     def _compare_end(self) -> TimeLimit | None:
-        return self.clock.until(self._end_at(1.0))
-
-    def seconds_of_last(self, trial: Trial) -> float:
-        """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
-        factor = LAST_TAKES if self.whole is self.trying else LAST_OF_MORE_TAKES
-        return factor * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
-
-    def _seconds_of(self, trial: Trial, n_rows: float) -> float:
-        """Return about how long a trial that is not quick takes to learn from so many rows."""
-        known = self.outcomes[trial].values()
-        slow = [outcome.seconds for outcome in known if outcome.split >= FIRST_FINAL]
-        runner = self.comparing if slow else self.trying
-        # A trial that is not quick takes about twice as long where leaves are merged or shared, but not to grow.
-        factor = 0.0 if trial.compression.l2 is None else 1.0
-        quick = [outcome.seconds + factor * (outcome.seconds - outcome.shared_seconds) for outcome in known]
-        return max(slow or quick) * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
+        return self.clock.until(self.end_at(1.0))
 
     # Whether more can be expected
 
@@ -350,7 +315,7 @@ class Search(TrialResults):
 
     def _compare(self) -> None:
         def is_enough() -> bool:
-            return self.n_trials is None and self._is_late(1.0)
+            return self.n_trials is None and self.is_late(1.0)
 
         self._choose_compared_rows()
         for place, n_left in enumerate(FINALISTS):
@@ -383,8 +348,8 @@ class Search(TrialResults):
         if self.clock.limit is None or self.comparing is self.trying or not finalists:
             return
         n_rows = self.comparing.rows.n_rows
-        seconds = sum(self._seconds_of(candidate.trial, n_rows) for candidate in finalists)
-        share = (self._end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
+        seconds = sum(self.seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        share = (self.end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
         if share >= 1.0:
             return
         is_more = share * n_rows > self.trying.rows.n_rows
@@ -401,7 +366,7 @@ class Search(TrialResults):
         return sorted(self.budgets, reverse=self._counts_last_most)
 
     def _starts(self) -> list[Trial]:
-        """Return what is tried first, growth after growth.
+        """Return what is tried first: all first compressions with one growth, and each other growth with one.
 
         Where the last budget counts most, there is one trial for each of the others, when some are known for it.
         """
@@ -410,8 +375,21 @@ class Search(TrialResults):
         starts = []
         for place, growth in enumerate(growths):
             for budget in self._in_order():
-                configs = first_compression_configs(self.trying.n_values, budget)[: 2 if place else None]
-                if budget != self.budgets[-1] and self._counts_last_most:
-                    configs = configs[: place == 1]
+                configs = first_compression_configs(self.trying.n_values, budget)
+                if place:
+                    # Averages need refinement: the second does so, if not the first.
+                    likely = growth.family != "boosted" and configs[0].l2 is None
+                    configs = configs[likely : likely + 1]
+                if budget != self.budgets[-1] and self._counts_last_most and place != 1:
+                    continue
                 starts += [Trial(budget, growth, config) for config in configs]
         return starts
+
+    def _more_of_best(self) -> list[Trial]:
+        """Return trials of the growths that did best, with the compressions that they were not tried with."""
+        trials = []
+        for budget in self._in_order()[: 1 if self._counts_last_most else None]:
+            growths = list(dict.fromkeys(candidate.trial.growth for candidate in self.candidates(budget)))
+            configs = first_compression_configs(self.trying.n_values, budget)[:2]
+            trials += [Trial(budget, growth, config) for growth in growths[:BEST_GROWTHS] for config in configs]
+        return [trial for trial in trials if trial not in self.outcomes]

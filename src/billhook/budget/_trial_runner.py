@@ -34,6 +34,8 @@ KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
+# So many tell how long the others will take.
+FIRST_TREES = 3
 # More are not grown in the time that a trial may take.
 MOST_TREES = 500
 
@@ -42,7 +44,7 @@ MOST_TREES = 500
 class TrialOutcome:
     """The score and the model of a trial on one split of the rows; no model if nothing fits the budget.
 
-    `seconds` is what it takes alone, with all that it shares with other trials, which takes `shared_seconds`.
+    `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
     `stages` are those of trials on the first final split.
     """
 
@@ -254,6 +256,12 @@ class TrialRunner:
         if not isinstance(growing, GrowingEnsemble):
             return SharedSeconds(binning, binning)
         return SharedSeconds(binning + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
+
+    def seconds_to_grow(self, trial: Trial, split: Split) -> float:
+        """Grow the first trees of a trial, of boosted ones, and return about how long the others will take."""
+        self.grown(trial.growth, split, FIRST_TREES * trial.growth.leaves)
+        growing: GrowingEnsemble = self._forests[trial.growth, split.number]
+        return max(0.0, growing.seconds_for(self.n_leaves(trial)) - growing.seconds)
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
         """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""

@@ -1,11 +1,13 @@
 """The user's own ensembles, which are pruned, truncated, merged, refined and packed instead of being grown here."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import OutOfTimeError, seconds_left
 from billhook.budget._grow import PRUNING_ROWS, best_first
 from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, TrainingRows
@@ -15,10 +17,15 @@ from billhook.packing import Coding, RowCodes, coding_of
 
 @dataclass(frozen=True, eq=False)
 class UserEnsemble:
-    """Fits the user's ensemble to the rows with some numbers, or returns the one that is fitted already."""
+    """Fits the user's ensemble to the rows with some numbers, or returns the one that is fitted already.
+
+    To fit an estimator cannot be broken off: it is not begun where it would take longer than there is time, by how
+    long it took with fewer rows (`seconds_by_rows`).
+    """
 
     make: Callable[[TrainingRows, NDArray[np.int64]], Forest]
     n_values: int
+    seconds_by_rows: dict[int, float] = field(default_factory=dict)
 
     @classmethod
     def fitted(cls, forest: Forest) -> "UserEnsemble":
@@ -28,7 +35,7 @@ class UserEnsemble:
     def on_codes(self, growth: GrowthConfig, rows: TrainingRows, split: Split) -> tuple[Forest, Coding, RowCodes]:
         """Return the ensemble with its thresholds as codes, and its trees truncated and the best ones first."""
         train = split.train
-        forest = self.make(rows, train)
+        forest = self._made(rows, train)
         if forest.n_leaves > growth.leaves:
             forest = forest.truncate(max_leaves=growth.leaves)
         some = train[:: -(-train.size // PRUNING_ROWS)]
@@ -39,6 +46,15 @@ class UserEnsemble:
         coding = coding_of(forest, growth.bits, rows.X if is_last else rows.X[train])
         forest, coding, codes = with_all_codes(forest, coding, rows)
         return forest, coding, codes if is_last else codes.keep()
+
+    def _made(self, rows: TrainingRows, train: NDArray[np.int64]) -> Forest:
+        known = max(self.seconds_by_rows, default=0)
+        if known and seconds_left() < self.seconds_by_rows[known] * train.size / known:
+            raise OutOfTimeError(f"to fit the estimator to {train.size:,} rows takes longer than there is time")
+        start = time.perf_counter()
+        forest = self.make(rows, train)
+        self.seconds_by_rows[train.size] = time.perf_counter() - start
+        return forest
 
 
 def n_values_of(forest: Forest) -> int:

@@ -32,7 +32,7 @@ class RowCodes:
     ) -> None:
         self._X, self._quantizers, self._missing_values = X, quantizers, missing_values
         self._kept: NDArray[Any] | None = None
-        self._missing = MISSING  # as it is kept
+        self._kept_missing = MISSING
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,13 +56,13 @@ class RowCodes:
         if self._kept is None:
             n_codes = max((quantizer.n_codes for quantizer in self._quantizers if quantizer is not None), default=1)
             is_byte = n_codes + self.has_missing.any() <= BYTE_CODES
-            self._missing = BYTE_CODES - 1 if is_byte else MISSING
             kept = np.zeros(self.shape, np.uint8 if is_byte else np.uint16)
+            self._kept_missing = np.iinfo(kept.dtype).max
             for k in range(self.shape[1]):
                 check_time()
                 code = self._found(slice(None), k)
                 if code is not None:
-                    kept[:, k] = np.where(code == MISSING, self._missing, code)
+                    kept[:, k] = np.where(code == MISSING, self._kept_missing, code)
             self._kept = kept
         return self
 
@@ -73,7 +73,7 @@ class RowCodes:
             kept = self._kept[rows]
             codes[:] = kept
             for k in np.flatnonzero(self.has_missing).tolist():
-                codes[kept[:, k] == self._missing, k] = np.nan
+                codes[kept[:, k] == self._kept_missing, k] = np.nan
             return codes
         for k in range(self.shape[1]):
             codes[:, k] = self.column(rows, k)
@@ -81,12 +81,13 @@ class RowCodes:
 
     def column(self, rows: Int64Array | slice, feature: int) -> Float32Array:
         """Return the codes of a feature."""
-        code = self._found(rows, feature) if self._kept is None else self._kept[rows, feature]
+        kept = self._kept
+        code = self._found(rows, feature) if kept is None else kept[rows, feature]
         if code is None:
             return np.zeros(self._X[rows, 0].shape, np.float32)
         codes = code.astype(np.float32)
         if self.has_missing[feature]:
-            codes[code == (MISSING if self._kept is None else self._missing)] = np.nan
+            codes[code == (MISSING if kept is None else self._kept_missing)] = np.nan
         return codes
 
     def _found(self, rows: Int64Array | slice, feature: int) -> Int64Array | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook.tables._columns import Categorical, Column
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
@@ -135,6 +136,7 @@ def _one_pass(blocks: Iterator[TextRows], wanted: Sequence[ReadAs]) -> tuple[lis
     columns: list[_Collector] = [kinds[kind]() for kind in wanted]
     late: set[int] = set()
     for number, rows in enumerate(blocks):
+        check_time()
         for k, cells in enumerate(zip(*rows, strict=True)):
             if columns[k].add(cells):
                 continue

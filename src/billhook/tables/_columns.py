@@ -7,6 +7,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
+
 Kind = Literal["number", "one_hot", "ordered"]
 # What a feature of eight bits can tell apart.
 MOST_CATEGORIES = 256
@@ -117,6 +119,7 @@ class Encoding:
         features = np.zeros((n_rows(columns[self.columns[0].name]), self.n_features), np.float32)
         first = 0
         for column in self.columns:
+            check_time()
             after = first + column.n_features
             _fill(features[:, first:after], column, columns[column.name])
             first = after

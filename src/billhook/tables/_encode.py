@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
+from billhook._deadline import check_time
 from billhook.tables._collect import is_number
 from billhook.tables._columns import BOOLEANS, Categorical, Column, EncodedColumn, Encoding
 from billhook.tables._frames import TITLE, frame_columns
@@ -107,6 +108,7 @@ def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
 
 
 def _encoded(name: str, column: Categorical, table: Table, kind: CategoricalEncoding) -> EncodedColumn:
+    check_time()
     if kind == "ordered":
         return EncodedColumn(name, "ordered", _in_order(column, table))
     # Of two categories one feature tells all, and a third value of it that the category is missing.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._checks import resolve_name
+from billhook._deadline import check_time
 from billhook._types import Task
 from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
@@ -167,6 +168,7 @@ def _names_of(X: Any) -> tuple[str, ...]:
 
 
 def _column(series: Any, name: str, *, is_categorical: bool) -> Column:
+    check_time()
     kind, cells = _kind_of(series, name)
     if kind == "number" and not is_categorical:
         return _numbers(series) if cells is None else _as_float32(cells)

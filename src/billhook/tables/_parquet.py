@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook.tables._collect import (
     MOST_TEXTS,
     FileColumns,
@@ -37,6 +38,7 @@ class Parquet(NamedTuple):
         return FileColumns(columns, None if label is None else _labels(self._cells(label), label))
 
     def _cells(self, name: str) -> Any:
+        check_time()
         return self.file.read(columns=[name], use_threads=False)[name]
 
 
