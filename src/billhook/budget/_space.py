@@ -141,7 +141,15 @@ def first_compression_configs(n_values: int, budget: int) -> list[CompressionCon
     rounding: LeafRounding = "scores" if n_values <= MOST_PRESERVED else "alone"
     plain = CompressionConfig(1.0, None, bits + 1, rounding=rounding)
     refined = CompressionConfig(2.0, 1.0, bits, rounding="labels")
-    return [*shared, refined, plain] if n_values > 3 else [plain, refined, *shared]
+    return [*shared, refined] if n_values > 3 else [plain, refined, *shared]
+
+
+def finer(trial: Trial) -> Trial | None:
+    """Return the trial with codes of two bits more and four times the bins; None if these are too many."""
+    bits, bins = trial.growth.bits + 2, trial.growth.bins * 4
+    if trial.growth.family == "user" or not _is_in(bits, CODE_BITS) or not _is_in(bins, BINS):
+        return None
+    return replace(trial, growth=replace(trial.growth, bits=bits, bins=bins))
 
 
 def neighbours(trial: Trial) -> list[Trial]:
