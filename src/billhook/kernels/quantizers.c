@@ -12,6 +12,7 @@ enum { NO_SHIFT = 150, HIGHEST_EQUAL = 116, LAST_FINE = 65535, MOST_AT_ONCE = 12
 /* Candidates that are tried together, of one kind. */
 typedef struct {
     double up[MOST_AT_ONCE];
+    double back[MOST_AT_ONCE]; /* 1 / up */
     double offset[MOST_AT_ONCE];
     double factor[MOST_AT_ONCE];
     double length[MOST_AT_ONCE];
@@ -67,15 +68,17 @@ INLINE double code_of(double fixed, double offset, double factor, double last)
 INLINE double largest_of(const Candidates *c, size_t i, double code, const int by_keys)
 {
     const double end = ceil((code + 1.0) * c->length[i] / c->divisor[i]) + c->offset[i];
-    return by_keys ? float_of(end / c->up[i] - 1.0) : (end - 1.0) / c->up[i];
+    return by_keys ? float_of(end * c->back[i] - 1.0) : (end - 1.0) * c->back[i];
 }
 
-static void set_up(Candidates *c, size_t n, const int64_t *power, const int64_t *offset, const int64_t *scale, int bits)
+static void set_up(Candidates *c, size_t n, const int64_t *power, const int64_t *offset, const int64_t *scale,
+                   int bits)
 {
     const double last = last_code(bits);
     for (size_t i = 0; i < n; i++) {
         const int by_keys = is_by_keys(power[i]);
         c->up[i] = unit_of(power[i]);
+        c->back[i] = 1.0 / c->up[i];
         c->offset[i] = (double)offset[i];
         c->factor[i] = factor_of(scale[i], bits);
         c->length[i] = scale[i] ? ldexp(1.0, 31 - bits) : 1.0;

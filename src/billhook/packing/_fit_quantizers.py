@@ -102,8 +102,8 @@ def fitted_quantizer(threshold: Float32Array, bits: int, values: Vector) -> Unif
     n_left_out = [0, *(1 << k for k in range(16) if 1 << k <= ordered.size // 8)]
     trimmed = [ordered[low : ordered.size - high] for low in n_left_out for high in n_left_out]
     shorter = [uniform_quantizer(inner, bits) for inner in trimmed]
-    numbers = np.array([(tried.power, tried.offset, tried.scale) for tried in shorter]).T.copy()
-    counts = n_astray(threshold, rounded_up, *numbers, bits)
+    power, offset, scale = np.array([(tried.power, tried.offset, tried.scale) for tried in shorter]).T.copy()
+    counts = n_astray(threshold, rounded_up, power, offset, scale, bits)
     # What lies beyond the last step is lost for good, for other values too: only for a large gain.
     first = shorter[int(counts.argmin())] if counts.min() < first_wrong / LARGE_GAIN else first
     if first.scale == 0:
