@@ -191,11 +191,7 @@ class Search(TrialResults):
 
     def n_learned_from(self, candidate: Candidate) -> float:
         """Return about how many rows the model of a candidate has learned from."""
-        return self.n_learned_from_in(is_final=candidate.is_final)
-
-    def n_learned_from_in(self, *, is_final: bool) -> float:
-        """Return about how many rows a trial, or a finalist, learns from."""
-        return (1.0 - HELD_OUT) * (self.comparing if is_final else self.trying).rows.n_rows
+        return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
 
     def _explore_end(self) -> TimeLimit | None:
         return self.clock.until(self._end_at(BREAK_OFF_AT))
@@ -216,15 +212,6 @@ class Search(TrialResults):
         factor = 1.0 if slow or trial.compression.l2 is None else 2.0
         seconds = max(slow or [outcome.seconds for outcome in known])
         return factor * seconds * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
-
-    def seconds_to_compress(self, trial: Trial, n_rows: int) -> float:
-        """Return about how long it takes to make the grown ensemble of a trial fit, with so many rows."""
-        known = [(outcome.split >= FIRST_FINAL, outcome) for outcome in self.outcomes[trial].values()]
-        is_slow = max(slow for slow, _ in known)
-        own = max(one.seconds - one.shared_seconds for slow, one in known if slow == is_slow)
-        # As in `_seconds_of`.
-        factor = 1.0 if is_slow or trial.compression.l2 is None else 2.0
-        return factor * own * n_rows / self.n_learned_from_in(is_final=is_slow)
 
     # Whether more can be expected
 
