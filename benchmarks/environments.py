@@ -44,6 +44,11 @@ def environment_of(commit: str) -> Environment:
     return Environment(python, *json.loads(done.read_text()))
 
 
+def install_too(environment: Environment, *packages: str) -> None:
+    """Install what a benchmark needs beside the release; nothing if it is there."""
+    subprocess.run([environment.python, "-m", "pip", "install", "--quiet", *packages], check=True)
+
+
 def _megabytes(python: Path) -> float:
     """Return what all packages take on disk, pip's aside."""
     code = "import sysconfig; print(sysconfig.get_path('platlib'))"

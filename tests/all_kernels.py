@@ -44,9 +44,10 @@ def note_calls(unused):
         return call
 
     for name in kernels.__all__:
-        if name != "Walker":  # a type, which annotations name
+        function = getattr(kernels, name)
+        if callable(function) and name != "Walker":  # no number; nor a type, which annotations name
             unused.add(name)
-            setattr(kernels, name, noting(name, getattr(kernels, name)))
+            setattr(kernels, name, noting(name, function))
 
 
 def grown_trees():

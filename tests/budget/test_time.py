@@ -169,7 +169,7 @@ def test_a_last_model_learns_from_as_many_rows_as_fit_into_the_time(monkeypatch,
     monkeypatch.setattr(searching, "TRIED_ROWS", 400)
     monkeypatch.setattr(searching, "COMPARED_ROWS", 500)
     monkeypatch.setattr(Search, "seconds_of_last", lambda *_: seems)
-    monkeypatch.setattr("billhook.budget._last_model.seconds_to_compress", lambda *_: 0.0)
+    monkeypatch.setattr(Search, "seconds_to_compress", lambda *_: 0.0)
     seconds_to_grow = TrialRunner.seconds_to_grow
 
     def grow_first(self, trial, split):

@@ -9,8 +9,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 
 import naive.growing as naive
 from billhook.growing import BinnedRows, Boosting, forest_of_trees, grow_random_forest
-from billhook.growing._boosting import CODES
-from billhook.kernels import loss_gradients
+from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 
 def made_up(seed, n_rows=200, n_features=4, n_bins=9, missing=0.0):
@@ -238,26 +237,6 @@ def test_sparse_and_wide_rows_give_the_trees_of_dense_and_narrow_ones(n_classes)
                 assert (a.value == b.value).all()
 
 
-@pytest.mark.parametrize("n_classes", [1, 3])
-def test_many_rows_are_summed_as_finely_as_few(n_classes):
-    """Rows repeated so often that sums pass 32 bits give the tree of a few rows with so much weight each."""
-    codes, n_bins, has_missing = made_up(10, n_rows=100)
-    target = targets(codes, "softmax" if n_classes > 1 else "squared", 11, 3)
-    times = 700  # 70,000 rows
-    options = {"loss": "softmax" if n_classes > 1 else "squared", "n_classes": n_classes, "max_leaves": 8}
-    few = Boosting(BinnedRows.of(codes, n_bins, has_missing), target, np.full(100, float(times)), **options)
-    many = Boosting(
-        BinnedRows.of(np.tile(codes, (times, 1)), n_bins, has_missing), np.tile(target, times), np.ones(100 * times),
-        **options,
-    )  # fmt: skip
-    for _ in range(3):
-        a, b = few.grow(), many.grow()
-        assert (a.feature == b.feature).all()
-        assert (a.bin == b.bin).all()
-        assert (a.n_rows * times == b.n_rows).all()
-        assert b.value == pytest.approx(a.value, rel=1e-6, abs=1e-7)  # the root of all is about 0
-
-
 def test_tests_in_use_are_preferred_and_capped():
     codes, n_bins, has_missing = made_up(12, n_rows=500, n_features=6)
     target = targets(codes, "squared", 13)
@@ -326,7 +305,7 @@ def test_gradients_are_those_of_the_formulas(loss):
     target = rng.integers(0, n_outputs, 40) if loss == "softmax" else rng.integers(0, 2, 40)
     weight = rng.uniform(0.5, 2.0, 40)
     g, h = np.empty_like(score), np.empty_like(score)
-    loss_gradients(CODES[loss], n_outputs, score, target.astype(np.float32), weight.astype(np.float32), g, h)
+    loss_gradients(GROWTH_LOSSES[loss], n_outputs, score, target.astype(np.float32), weight.astype(np.float32), g, h)
     wanted = gradients(loss, score[:, :n_outputs].astype(float), target, weight, n_outputs)
     assert g[:, :n_outputs] == pytest.approx(wanted[0], rel=2e-5, abs=2e-6)
     assert h[:, :n_outputs] == pytest.approx(wanted[1], rel=2e-5, abs=2e-6)
@@ -369,7 +348,7 @@ def test_gradients_that_are_no_whole_registers_are_refused(n_outputs, n_lanes, l
     score = np.zeros((4, n_lanes), np.float32)
     of_row = np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="up to a multiple of 8"):
-        loss_gradients(CODES[loss], n_outputs, score, of_row, of_row, score.copy(), score.copy())
+        loss_gradients(GROWTH_LOSSES[loss], n_outputs, score, of_row, of_row, score.copy(), score.copy())
 
 
 def test_rows_that_hardly_count_are_not_split_off_first():

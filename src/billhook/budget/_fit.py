@@ -28,6 +28,8 @@ from billhook.packing import Packed, size_on_codes
 
 # Smaller budgets that are searched too, for the front: these shares of the budget.
 SMALLER = (4, 2)
+# A model with one split takes less, with so many more for each number of a leaf: there is no need to make one.
+CERTAIN_BYTES, CERTAIN_BYTES_OF_VALUE = 1024, 16
 # Squares of sums of more would overflow.
 LARGEST_TARGET = 1e100
 # Rows that the self-test of the C project chooses from.
@@ -107,7 +109,7 @@ def fit(
         raise ValueError(f"y holds {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
     clock = clock or Clock(time_limit)
     runner = TrialRunner(rows, score_of(scoring, rows), seed, user_ensemble)
-    smallest = _smallest(runner)
+    smallest = _smallest(runner) if budget < CERTAIN_BYTES + CERTAIN_BYTES_OF_VALUE * runner.n_values else 1
     if smallest > budget:
         raise TooSmallError(
             f"a budget of {budget:,} bytes is too small: a model with one split takes {smallest:,} bytes here"

@@ -7,9 +7,9 @@ import numpy as np
 
 from billhook._deadline import OutOfTimeError, within
 from billhook.budget._results import Candidate
-from billhook.budget._search import WORTH_IT, Search
+from billhook.budget._search import Search
 from billhook.budget._space import Trial
-from billhook.budget._trial_runner import FIRST_FINAL
+from billhook.budget._timing import WORTH_IT
 from billhook.packing import Packed
 
 # It may take so many times less than it seems to: what its first trees take tells more.
@@ -79,7 +79,7 @@ def _n_rows_in_time(search: Search, best: Candidate) -> int:
     for _ in range(MOST_TIMES):
         whole.clear_caches()
         seconds = whole.seconds_to_grow(trial, whole.split_of_last(trial, n_rows))
-        seconds += seconds_to_compress(search, best, n_rows)
+        seconds += search.seconds_to_compress(trial, n_rows)
         left = clock.end - clock.seconds
         filled = int(FILLED * n_rows * left / max(seconds, 1e-9))
         if seconds <= left and (n_rows == most or filled < MORE * n_rows):
@@ -91,13 +91,3 @@ def _n_rows_in_time(search: Search, best: Candidate) -> int:
         n_rows = int(np.clip(filled, least, most))
     whole.clear_caches()
     return n_rows
-
-
-def seconds_to_compress(search: Search, best: Candidate, n_rows: int) -> float:
-    """Return about how long it takes to make the grown ensemble of a candidate fit, with so many rows."""
-    outcomes = search.outcomes[best.trial].values()
-    counted = [one for one in outcomes if one.split >= FIRST_FINAL] if best.is_final else list(outcomes)
-    # A trial that is not quick takes about twice as long where leaves are merged or shared.
-    factor = 1.0 if best.is_final or best.trial.compression.l2 is None else 2.0
-    seconds = max(one.seconds - one.shared_seconds for one in counted)
-    return factor * seconds * n_rows / search.n_learned_from(best)

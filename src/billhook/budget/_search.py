@@ -12,9 +12,9 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
-from billhook.budget._results import Candidate, TrialResults
+from billhook.budget._results import Candidate
 from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
-from billhook.budget._splits import HELD_OUT
+from billhook.budget._timing import TimedResults
 from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
@@ -25,23 +25,25 @@ ENOUGH_TRIALS = 50
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # How many trials are left after each split of the finals.
 FINALISTS = (8, 5, 3, 3, 2)
-# The shares of the time, without that for the last model, at which trying stops and what goes on is broken off. The
-# rest is for comparing.
-EXPLORE_UNTIL, BREAK_OFF_AT = 0.65, 0.75
+# The shares of the time, without that for the last model, at which trying stops, at the earliest and at the latest:
+# the rest is for comparing, if there is much to compare. What still runs so much later is broken off.
+EXPLORE_UNTIL, EXPLORE_AT_MOST, BREAK_OFF_LATER = 0.65, 0.9, 0.08
+# Comparing takes so many times what the first split of it does.
+ALL_SPLITS_TAKE = 2.0
+# Trials whose scores lie further below the best, in what may be chance, are not compared.
+FAR_BELOW = 3.0
 # The shares of the time left that the first trial may take, each time on so many times fewer rows.
 FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
-# The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
-LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
-# With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
-WORTH_IT = 1.3
-LEAST_BATCH, START_BATCH = 8, 16
+LEAST_BATCH, START_BATCH = 8, 6
+# So many growths are tried with more than one compression.
+BEST_GROWTHS = 4
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
 @dataclass
-class Search(TrialResults):
+class Search(TimedResults):
     """A search for the best models of at most some numbers of bytes, ascending; the last counts most.
 
     Attributes
@@ -114,7 +116,7 @@ class Search(TrialResults):
         if self.clock.limit is not None:
             self._find_first_model(starts[0])
         # Trials have a limit of their own: this one is for finding bins.
-        with suppress(OutOfTimeError), within(self.clock.until(self.clock.at(BREAK_OFF_AT))):
+        with suppress(OutOfTimeError), within(self.clock.until(self.clock.at(EXPLORE_AT_MOST))):
             self._explore_from(starts, began)
 
     def _find_first_model(self, trial: Trial) -> None:
@@ -138,19 +140,20 @@ class Search(TrialResults):
         self.trying = self.whole.sample(max(FEWEST_ROWS, n_rows))
 
     def _explore_from(self, starts: list[Trial], began: float) -> None:
-        quickest = self._canonical(starts[: len(self.budgets)])
+        first_of_all = self._canonical(starts[:1])
         if self.clock.limit is not None:
-            self._run(quickest, 0, is_quick=True, until=self._explore_end)
+            self._run(first_of_all, 0, is_quick=True, until=self._explore_end)
             # Where trials are slow, many on one split tell more than few on several.
-            seconds = max((self.clock.seconds - began) / len(quickest), 1e-3)
-            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * seconds)
+            affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(self.clock.seconds - began, 1e-3))
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
-        self._try(quickest)
-        for first in range(len(self.budgets), len(starts), START_BATCH):
-            n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
-            self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
-            if self._is_time_up() or self._is_perfect():
-                return
+        self._try(first_of_all)
+        for trials_of in (lambda: starts[1:], self._more_of_best):
+            trials = trials_of()
+            for first in range(0, len(trials), START_BATCH):
+                n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
+                self._try(self._canonical(trials[first : first + START_BATCH], n_left), is_stopping=True)
+                if self._is_time_up() or self._is_perfect():
+                    return
         least = max(2 * ENOUGH_TRIALS, 2 * len(starts))
         turn = 0
         while not self._is_enough():
@@ -167,51 +170,29 @@ class Search(TrialResults):
     def _is_enough(self) -> bool:
         if self.n_trials is not None:
             return self.n_done >= self.n_trials
-        return self._is_late(EXPLORE_UNTIL)
+        return self.is_late(self._explore_until())
 
     def _is_time_up(self) -> bool:
-        return self.n_trials is None and self._is_late(EXPLORE_UNTIL)
+        return self.n_trials is None and self.is_late(self._explore_until())
 
     # The time
 
-    def _is_late(self, share: float) -> bool:
-        """Whether this share of the time, without what the last model will take, is gone."""
-        return self.clock.limit is not None and self.clock.seconds > self._end_at(share)
-
-    def _end_at(self, share: float) -> float:
-        """Return when this share of the time, without what the last model will take, is gone."""
-        best = self.best(self.budgets[-1])
-        if self.clock.limit is None or best is None:
-            return share * self.clock.end
-        seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
-        if seconds > most:  # it can learn from some rows only
-            n_rows = most / seconds * self.whole.n_rows_of_last(best.trial)
-            seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
-        return share * (self.clock.end - seconds)
-
-    def n_learned_from(self, candidate: Candidate) -> float:
-        """Return about how many rows the model of a candidate has learned from."""
-        return (1.0 - HELD_OUT) * (self.comparing if candidate.is_final else self.trying).rows.n_rows
+    def _explore_until(self) -> float:
+        """Return the share of the time, without what the last model will take, that trying has."""
+        if self.clock.limit is None:
+            return EXPLORE_UNTIL
+        finalists = self._finalists(self.budgets[-1], FINALISTS[0])
+        if len(finalists) < 2:
+            return EXPLORE_AT_MOST
+        n_rows = self.n_learned_from_in(is_final=False)
+        seconds = ALL_SPLITS_TAKE * sum(self.seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        return float(np.clip(1.0 - seconds / max(self.end_at(1.0), 1e-9), EXPLORE_UNTIL, EXPLORE_AT_MOST))
 
     def _explore_end(self) -> TimeLimit | None:
-        return self.clock.until(self._end_at(BREAK_OFF_AT))
+        return self.clock.until(self.end_at(self._explore_until() + BREAK_OFF_LATER))
 
     def _compare_end(self) -> TimeLimit | None:
-        return self.clock.until(self._end_at(1.0))
-
-    def seconds_of_last(self, trial: Trial) -> float:
-        """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
-        return LAST_TAKES * self._seconds_of(trial, self.whole.n_rows_of_last(trial))
-
-    def _seconds_of(self, trial: Trial, n_rows: int) -> float:
-        """Return about how long a trial that is not quick takes to learn from so many rows."""
-        known = self.outcomes[trial].values()
-        slow = [outcome.seconds for outcome in known if outcome.split >= FIRST_FINAL]
-        runner = self.comparing if slow else self.trying
-        # A trial that is not quick takes about twice as long where leaves are merged or shared.
-        factor = 1.0 if slow or trial.compression.l2 is None else 2.0
-        seconds = max(slow or [outcome.seconds for outcome in known])
-        return factor * seconds * n_rows / ((1.0 - HELD_OUT) * runner.rows.n_rows)
+        return self.clock.until(self.end_at(1.0))
 
     # Whether more can be expected
 
@@ -303,10 +284,10 @@ class Search(TrialResults):
             self.progress(self)
 
     def _next(self, budget: int) -> list[Trial]:
-        """Return trials that differ little from the best ones."""
+        """Return trials that differ little from the best ones; where there are none, from the best of the last."""
         wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
         trials: list[Trial] = []
-        for candidate in self.candidates(budget):
+        for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
             if len(trials) >= LEAST_BATCH or not wanted:
                 break
             here = replace(candidate.trial, budget=budget)
@@ -334,7 +315,7 @@ class Search(TrialResults):
 
     def _compare(self) -> None:
         def is_enough() -> bool:
-            return self.n_trials is None and self._is_late(1.0)
+            return self.n_trials is None and self.is_late(1.0)
 
         self._choose_compared_rows()
         for place, n_left in enumerate(FINALISTS):
@@ -344,8 +325,10 @@ class Search(TrialResults):
             by_budget = []
             for budget in self._in_order():
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
-                finalists = self.candidates(budget, final=place > 0)[:n_kept]
+                finalists = self._finalists(budget, n_kept, final=place > 0)
                 by_budget.append([candidate.trial for candidate in finalists])
+            if place and max(map(len, by_budget)) < 2:
+                return
             # The best for each budget, then the second, so that all have been compared when the time is up.
             ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
             left = list(dict.fromkeys(ranked))
@@ -354,14 +337,19 @@ class Search(TrialResults):
                 return
             self.final_splits.append(number)
 
+    def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
+        """Return the best for a budget, without those that are far below: at most so many."""
+        best = self.candidates(budget, final=final)[:most]
+        return [one for one in best if one.score >= best[0].score - FAR_BELOW * self._spread(best[0].score)]
+
     def _choose_compared_rows(self) -> None:
         """Compare on fewer rows, as many as trials have, where the time is too short for the finalists otherwise."""
-        finalists = self.candidates(self.budgets[-1])[: FINALISTS[0]]
+        finalists = self._finalists(self.budgets[-1], FINALISTS[0])
         if self.clock.limit is None or self.comparing is self.trying or not finalists:
             return
         n_rows = self.comparing.rows.n_rows
-        seconds = sum(self._seconds_of(candidate.trial, n_rows) for candidate in finalists)
-        share = (self._end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
+        seconds = sum(self.seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        share = (self.end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
         if share >= 1.0:
             return
         is_more = share * n_rows > self.trying.rows.n_rows
@@ -378,17 +366,30 @@ class Search(TrialResults):
         return sorted(self.budgets, reverse=self._counts_last_most)
 
     def _starts(self) -> list[Trial]:
-        """Return what is tried first: for each budget the quickest, then growth after growth."""
+        """Return what is tried first: all first compressions with one growth, and each other growth with one.
+
+        Where the last budget counts most, there is one trial for each of the others, when some are known for it.
+        """
         rows = self.trying.rows
         growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
-        compressions = {budget: first_compression_configs(self.trying.n_values, budget) for budget in self.budgets}
-        # Of several numbers a leaf, the quickest compression is hardly the best.
-        likely = {
-            budget: configs[1:3] if configs[1].codebook else configs[:2] for budget, configs in compressions.items()
-        }
-        starts = [Trial(budget, growths[0], compressions[budget][0]) for budget in self._in_order()]
+        starts = []
         for place, growth in enumerate(growths):
             for budget in self._in_order():
-                configs = compressions[budget] if place == 0 else likely[budget]
-                starts += [Trial(budget, growth, compression) for compression in configs]
+                configs = first_compression_configs(self.trying.n_values, budget)
+                if place:
+                    # Averages need refinement: the second does so, if not the first.
+                    likely = growth.family != "boosted" and configs[0].l2 is None
+                    configs = configs[likely : likely + 1]
+                if budget != self.budgets[-1] and self._counts_last_most and place != 1:
+                    continue
+                starts += [Trial(budget, growth, config) for config in configs]
         return starts
+
+    def _more_of_best(self) -> list[Trial]:
+        """Return trials of the growths that did best, with the compressions that they were not tried with."""
+        trials = []
+        for budget in self._in_order()[: 1 if self._counts_last_most else None]:
+            growths = list(dict.fromkeys(candidate.trial.growth for candidate in self.candidates(budget)))
+            configs = first_compression_configs(self.trying.n_values, budget)[:2]
+            trials += [Trial(budget, growth, config) for growth in growths[:BEST_GROWTHS] for config in configs]
+        return [trial for trial in trials if trial not in self.outcomes]

@@ -22,14 +22,14 @@ from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
-from billhook.packing import BinnedFeatures, Coding, Packed, RowCodes, bin_features
+from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowCodes, code_features
 
 # The number of the split that holds out nothing.
 ALL = -1
 # That of the first split that finalists are compared on; those of trials are below it.
 FIRST_FINAL = 100
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
-KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 6, 4, 8, 2
+KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 4, 6, 4, 8, 2
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
@@ -97,6 +97,7 @@ class TrialRunner:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
+        self._codings: OrderedDict[Any, Any] = OrderedDict()
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
@@ -104,7 +105,7 @@ class TrialRunner:
         self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        caches = {"_lock", "_binnings", "_bins_of_rows", "_forests", "_seconds", "_canonical"}
+        caches = {"_lock", "_codings", "_binnings", "_bins_of_rows", "_forests", "_seconds", "_canonical"}
         return {name: value for name, value in self.__dict__.items() if name not in caches}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -114,6 +115,7 @@ class TrialRunner:
     def clear_caches(self) -> None:
         """Free what was kept because it might be needed again."""
         with self._lock:
+            self._codings.clear()
             self._binnings.clear()
             self._bins_of_rows.clear()
             self._forests.clear()
@@ -227,11 +229,18 @@ class TrialRunner:
         X = self.rows.X if recoded is None else self.features(recoded)
         key = (bits, bins, ALL if recoded is None else recoded.number)
 
-        def bin_rows() -> BinnedFeatures:
+        def code_rows() -> CodedFeatures:
             start = time.perf_counter()
-            binned = bin_features(X, bits, bins, 500)
+            coded = code_features(X, bits, 500)
             if split is None or split.number != ALL:  # which is asked for them once
-                binned.codes.keep()
+                coded.codes.keep()
+            self._seconds[key[::2]] = time.perf_counter() - start
+            return coded
+
+        def bin_rows() -> BinnedFeatures:
+            coded: CodedFeatures = self._cached(self._codings, KEPT_CODINGS, key[::2], code_rows)
+            start = time.perf_counter()
+            binned = coded.binned(bins)
             self._seconds[key] = time.perf_counter() - start
             return binned
 
@@ -241,7 +250,8 @@ class TrialRunner:
     def _shared_seconds(self, trial: Trial, split: Split) -> SharedSeconds:
         growth = trial.growth
         number = ALL if self.rows.recode is None else split.number
-        binning = self._seconds.get((growth.bits, growth.bins, number), 0.0)
+        parts = ((growth.bits, number), (growth.bits, growth.bins, number))
+        binning = sum(self._seconds.get(part, 0.0) for part in parts)
         growing = self._forests.get((growth, split.number))
         if not isinstance(growing, GrowingEnsemble):
             return SharedSeconds(binning, binning)
@@ -259,7 +269,7 @@ class TrialRunner:
             return growth
         key = (growth.bits, growth.bins)
         if key not in self._canonical:
-            binned = self.binned(*key)
+            binned = self.binned(*key, self.split(0))
             n_bins = max(edges.size for edges in binned.edges) + 1
             n_codes = max(quantizer.n_codes for quantizer in binned.coding.quantizers)
             self._canonical[key] = (n_codes - 1).bit_length(), min(growth.bins, max(n_bins, 2))

@@ -1,5 +1,6 @@
 """One flat, frozen set of arrays for any tree ensemble."""
 
+from billhook.forest._derive import derive
 from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json, load
@@ -16,6 +17,7 @@ __all__ = [
     "constant_trees",
     "count_of",
     "cut_back",
+    "derive",
     "drop",
     "forest_from",
     "labels_from_json",

@@ -27,6 +27,7 @@ DTYPES = {
     "base": np.dtype(np.float64),
 }
 PER_NODE = tuple(DTYPES)[:10]
+FINITE = ("value", "tree_weight", "base", "row_weight", "impurity")
 LINKS = {"classification": ("identity", "softmax", "logistic"), "regression": ("identity", "exp")}
 MAX_FEATURES = 2**31 - 1
 MAX_LABEL_BYTES = 2**26
@@ -65,9 +66,14 @@ def check_forest(forest: "Forest") -> None:
         raise ValueError(f"n_features must be a number between 1 and {MAX_FEATURES}, not {forest.n_features!r}")
     _check_trees(forest)
     _check_output(forest)
-    for name in ("value", "tree_weight", "base", "row_weight", "impurity"):
-        if not np.isfinite(getattr(forest, name)).all():
-            raise ValueError(f"{name} holds numbers that are not finite")
+    for name in FINITE:
+        check_finite(name, getattr(forest, name))
+
+
+def check_finite(name: str, numbers: NDArray[np.float64]) -> None:
+    """Raise ValueError if one of them is an infinity or not a number."""
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds numbers that are not finite")
 
 
 def _check_trees(forest: "Forest") -> None:

@@ -38,10 +38,22 @@ def _is_missing(label: Any) -> bool:
     return label is None or type(label).__name__ == "NAType" or label != label
 
 
+def _numbers_of_same_kind(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return the class numbers of labels that are integers, or text, as the classes are, if all are known."""
+    if labels.dtype.kind not in "iuU" or labels.dtype.kind != classes.dtype.kind:
+        return None
+    order = np.argsort(classes, kind="stable")
+    place = np.minimum(np.searchsorted(classes[order], labels), classes.size - 1)
+    return order[place] if np.array_equal(classes[order[place]], labels) else None
+
+
 def _class_numbers(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.int64]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension, not shape {labels.shape}")
+    numbers = _numbers_of_same_kind(labels, classes)
+    if numbers is not None:
+        return numbers
     number = {label: code for code, label in enumerate(classes.tolist())}
     listed = labels.tolist()
     missing = sum(map(_is_missing, listed))

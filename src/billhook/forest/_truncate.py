@@ -1,17 +1,15 @@
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._checks import as_int
 from billhook.forest._check import PER_NODE
+from billhook.forest._derive import AnyForest, derive
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
-
-AnyForest = TypeVar("AnyForest", bound="Forest")
 
 
 def truncate(forest: AnyForest, max_leaves: int) -> AnyForest:
@@ -56,7 +54,7 @@ def cut_back(forest: AnyForest, is_split: NDArray[np.bool_]) -> AnyForest:
     in_order = splits[np.lexsort((forest.growth_rank[splits], first[splits]))]
     n_before: NDArray[np.int64] = np.cumsum(is_split) - is_split
     new["growth_rank"][in_order] = np.arange(splits.size) - n_before[first[in_order]]
-    return replace(forest, offset=before[forest.offset], **{name: array[stays] for name, array in new.items()})
+    return derive(forest, offset=before[forest.offset], **{name: array[stays] for name, array in new.items()})
 
 
 def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -> AnyForest:
@@ -72,7 +70,7 @@ def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -
             weight = np.full(chosen.size, 1.0 / chosen.size)  # 1/n exactly, however the sum is rounded
         else:
             weight = weight * (whole / weight.sum())
-    return replace(
+    return derive(
         forest,
         offset=offset,
         tree_weight=weight,
@@ -108,7 +106,7 @@ def without_constants(forest: AnyForest) -> AnyForest:
     for tree in np.flatnonzero(single):
         value = forest.value[forest.offset[tree]]
         base[forest.tree_column[tree] :][: value.size] += forest.tree_weight[tree] * value
-    return drop(replace(forest, base=base), single) if single.any() else forest
+    return drop(derive(forest, base=base), single) if single.any() else forest
 
 
 def _per_node(forest: "Forest", of_tree: NDArray[np.float64]) -> NDArray[np.float64]:

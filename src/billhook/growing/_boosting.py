@@ -6,19 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
-from billhook.growing import _trees
 from billhook.growing._binned_rows import BinnedRows
-from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions
-from billhook.kernels import loss_gradients
+from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions, aligned
+from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 GrowthLoss = Literal["squared", "absolute", "poisson", "logistic", "softmax"]
-CODES = {
-    "squared": _trees.SQUARED,
-    "absolute": _trees.ABSOLUTE,
-    "poisson": _trees.POISSON,
-    "logistic": _trees.LOGISTIC,
-    "softmax": _trees.SOFTMAX,
-}
 # The most that a leaf may add to the logarithm of a count, before the learning rate: as in XGBoost.
 LARGEST_POISSON_STEP = 0.7
 # A class that no row has is still possible.
@@ -81,7 +73,8 @@ class Boosting:
         self._weight = np.ascontiguousarray(weight, np.float32)
         # As a float32, which logarithms that differ in their last bit have in common.
         self.base = start_scores(loss, target, weight, n_classes).astype(np.float32).astype(np.float64)
-        self._score = np.zeros((rows.n_rows, self._grower.n_lanes), np.float32)
+        self._score = aligned((rows.n_rows, self._grower.n_lanes), np.float32)
+        self._score[:] = 0.0
         self._score[:, : self.base.size] = self.base
         self.trees: list[GrownTree] = []
 
@@ -94,7 +87,9 @@ class Boosting:
         """Grow one tree more, and return it."""
         check_time()
         grower = self._grower
-        loss_gradients(CODES[self.loss], grower.n_outputs, self._score, self._target, self._weight, *grower.gradients)
+        loss_gradients(
+            GROWTH_LOSSES[self.loss], grower.n_outputs, self._score, self._target, self._weight, *grower.gradients
+        )
         self.trees.append(grower.grow(self._target, self._weight, self._score))
         return self.trees[-1]
 

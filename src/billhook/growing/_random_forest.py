@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook.growing._binned_rows import BinnedRows
-from billhook.growing._trees import SHARES, SQUARED, GrownTree, TreeGrower, TreeOptions
-from billhook.kernels import loss_gradients
+from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions
+from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 
 def grow_random_forest(
@@ -57,7 +57,7 @@ def grow_random_forest(
     score = np.zeros((rows.n_rows, grower.n_lanes), np.float32)
     target = np.ascontiguousarray(target, np.float32)
     weight = np.ascontiguousarray(weight, np.float32)
-    loss = SQUARED if n_classes is None else SHARES
+    loss = GROWTH_LOSSES["squared" if n_classes is None else "shares"]
     random = np.random.default_rng(seed)
     trees = []
     for _ in range(n_trees):

@@ -4,15 +4,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from billhook.growing._binned_rows import BinnedRows
-from billhook.kernels import grow_tree
+from billhook.kernels import GROWTH_LANES as LANES
+from billhook.kernels import MOST_NARROW_ROWS, grow_tree
 
-LANES = 8
-MOST_NARROW_ROWS = 65_535
-SQUARED, LOGISTIC, SOFTMAX, ABSOLUTE, POISSON, SHARES = range(6)
 NOTHING = np.empty(0, np.int64)
+LINE = 64
+
+
+def aligned(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array that is not set yet, at the beginning of a cache line: registers do not reach over two."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(n_bytes + LINE, np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,12 @@ class TreeGrower:
         rows, options = self.rows, self.options
         self.n_lanes = 1 if self.n_outputs == 1 else -(-self.n_outputs // LANES) * LANES
         is_wide = rows.n_rows > MOST_NARROW_ROWS
-        of_row = 2 if self.n_lanes == 1 else self.n_lanes  # of 32 bits; wide ones of one output are of 64
-        self._whole_size = (rows.n_rows * of_row * (2 if is_wide and self.n_lanes == 1 else 1) + 1) // 2
-        n_bytes = rows.n_bins * 2 * self.n_lanes * (8 if is_wide else 4)
-        self._histogram_size = options.max_leaves * n_bytes // 8 + 1
+        # A slope and a curvature for each output; there is room for a register more.
+        n_ints = 2 if self.n_outputs == 1 else -(-2 * self.n_outputs // LANES) * LANES
+        bytes_of_whole = 2 if self.n_outputs > 1 else 8 if is_wide else 4
+        self._whole_size = rows.n_rows * n_ints * bytes_of_whole // 8 + LANES
+        n_histograms = options.max_leaves if options.max_tests else options.max_leaves // 2 + 1
+        self._histogram_size = n_histograms * rows.n_bins * n_ints * (8 if is_wide else 4) // 8 + LANES
         self._gradients: list[NDArray[np.float32]] = []
         self._histograms = self._whole = NOTHING
         self._sampled, self._spare = np.empty(rows.n_rows, np.uint32), np.empty(2 * rows.n_rows, np.uint32)
@@ -74,12 +83,12 @@ class TreeGrower:
     def gradients(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Slopes and curvatures (rows, lanes), which the next tree is grown by: whoever grows it writes them."""
         if not self._gradients:
-            self._gradients = [np.zeros((self.rows.n_rows, self.n_lanes), np.float32) for _ in range(2)]
+            self._gradients = [aligned((self.rows.n_rows, self.n_lanes), np.float32) for _ in range(2)]
         g, h = self._gradients
         return g, h
 
     def free_memory(self) -> None:
-        """Give back what most memory is taken by, gradients and a histogram for each leaf, until the next tree."""
+        """Give back what most memory is taken by, gradients and histograms of leaves, until the next tree."""
         self._gradients = []
         self._histograms = self._whole = NOTHING
 
@@ -96,8 +105,8 @@ class TreeGrower:
         rows, o = self.rows, self.options
         if not self._histograms.size:
             # Memory that is not touched is not taken.
-            self._histograms = np.empty(self._histogram_size, np.int64)
-            self._whole = np.empty(self._whole_size, np.int64)
+            self._histograms = aligned(self._histogram_size, np.int64)
+            self._whole = aligned(self._whole_size, np.int64)
         n_nodes = 2 * o.max_leaves - 1
         feature, at, left, right = (np.empty(n_nodes, np.int32) for _ in range(4))
         missing_left, n_rows, row_weight = np.empty(n_nodes, np.bool_), np.empty(n_nodes, np.int64), np.empty(n_nodes)
@@ -105,25 +114,13 @@ class TreeGrower:
         sampled = self._every if sampled is None else sampled
         of = self._sampled[: sampled.size]
         of[:] = sampled
-        of_rows = (rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest)
-        nodes: tuple[NDArray[Any], ...] = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
-        scratch = (self._spare, self._histograms, self.is_used, self._n_used)
-        numbers = (
-            self.n_outputs,
-            o.max_leaves,
-            o.learning_rate,
-            o.l2,
-            o.min_weight,
-            o.largest_step,
-            o.reuse_factor,
-            o.max_tests,
-            o.n_tried_features,
-            o.is_random_threshold,
-            o.takes_medians,
-            o.is_share,
-            seed,
-        )
         size = grow_tree(
-            *of_rows, *self.gradients, self._whole, of, target, weight, score, *nodes, *scratch, *numbers
-        )
+            rows.first, rows.has_missing, rows.columns, rows.cells, rows.row_start, rows.commonest,
+            *self.gradients, self._whole, of, target, weight, score,
+            feature, at, missing_left, left, right, value, gain, n_rows, row_weight,
+            self._spare, self._histograms, self.is_used, self._n_used,
+            self.n_outputs, o.max_leaves, o.learning_rate, o.l2, o.min_weight, o.largest_step,
+            o.reuse_factor, o.max_tests, o.n_tried_features, o.is_random_threshold, o.takes_medians, o.is_share, seed,
+        )  # fmt: skip
+        nodes: tuple[NDArray[Any], ...] = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
         return GrownTree(*(array[:size].copy() for array in nodes))

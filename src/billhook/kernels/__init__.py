@@ -1,6 +1,9 @@
 """Plain loops on flat arrays; the only place that knows how they are compiled."""
 
 from billhook.kernels._native import (
+    GROWTH_LANES,
+    GROWTH_LOSSES,
+    MOST_NARROW_ROWS,
     Walker,
     add_tree,
     add_weighted_trees,
@@ -49,6 +52,9 @@ from billhook.kernels._native import (
 )
 
 __all__ = [
+    "GROWTH_LANES",
+    "GROWTH_LOSSES",
+    "MOST_NARROW_ROWS",
     "Walker",
     "add_tree",
     "add_weighted_trees",

@@ -16,6 +16,12 @@ UInt64s = NDArray[np.uint64]
 LeafIds = NDArray[np.uint16] | NDArray[np.uint32]
 Rows = NDArray[np.float32] | NDArray[np.float64]
 
+# Of the losses of growing: the number of each. How many outputs gradients are padded to a multiple of. Up to how many
+# rows the sums of histograms are of 32 bits, and those above of 64.
+GROWTH_LOSSES: dict[str, int]
+GROWTH_LANES: int
+MOST_NARROW_ROWS: int
+
 class Walker:
     """A forest laid out, ready to be walked; it keeps its arrays."""
 
@@ -104,7 +110,15 @@ def cells_of_codes(codes: Codes, first: Int32s, commonest: Int32s, row_start: In
 def loss_gradients(
     loss: int, n_outputs: int, score: Float32s, target: Float32s, weight: Float32s, g: Float32s, h: Float32s, /
 ) -> None: ...
-def grow_tree(*arguments: object) -> int: ...
+def grow_tree(
+    first: Int32s, has_missing: Bools, columns: Codes, cells: LeafIds, row_start: Int64s, commonest: Int32s,
+    g: Float32s, h: Float32s, whole: Int64s, sampled: UInt32s, target: Float32s, weight: Float32s, score: Float32s,
+    feature: Int32s, at: Int32s, missing_left: Bools, left: Int32s, right: Int32s, value: Floats, gain: Floats,
+    n_rows: Int64s, row_weight: Floats, spare: UInt32s, histograms: Int64s, is_used: Bools, n_used: Int64s,
+    n_outputs: int, max_leaves: int, learning_rate: float, l2: float, min_weight: float, largest_step: float,
+    reuse_factor: float, max_tests: int, n_tried_features: int, is_random_threshold: bool, takes_medians: bool,
+    is_share: bool, seed: int, /
+) -> int: ...  # fmt: skip
 def descend_one(
     leaf: LeafIds, first: UInt64s, column: UInt64s, state: Floats, target: Floats, weight: Floats, skip: Bools,
     used: Bools, table: Floats, anchor: Floats, curvature: Floats, loss: int, width: float, l2: float, group: float,

@@ -160,12 +160,14 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     gradients.whole = (int16_t *)whole.data;
     gradients.whole_one = whole.i64;
     const size_t n_nodes = 2 * (size_t)max_leaves - 1, n_ints = ints_of_bin(&options);
-    const size_t n_whole = n_lanes > 1 ? (rows.n_rows * n_lanes + 1) / 2 : rows.n_rows * (gradients.is_wide ? 2 : 1);
+    const size_t n_whole = n_lanes > 1 ? (rows.n_rows * n_ints + LANES + 3) / 4
+                                       : rows.n_rows * (gradients.is_wide ? 2 : 1);
     if (g.length[0] != columns.length[1] || h.size != g.size || score.size != g.size
         || target.size != columns.length[1] || weight.size != columns.length[1]
         || (size_t)whole.size < n_whole || spare.size < 2 * sampled.size
-        || (size_t)histograms.size * sizeof(int64_t)
-               < (size_t)max_leaves * bytes_of_histogram(&rows, &options, gradients.is_wide)
+        || ((size_t)histograms.size - LANES) * sizeof(int64_t)
+               < size_of_pool(&options) * bytes_of_histogram(&rows, &options, gradients.is_wide)
+        || histograms.size < LANES
         || (size_t)is_used.size < 2 * rows.n_bins || n_used.size < 1)
         return fail(&call, "rows, gradients and scratch do not belong together");
     if ((size_t)feature.size < n_nodes || (size_t)bin.size < n_nodes || (size_t)missing_left.size < n_nodes
@@ -180,8 +182,8 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         .spare = spare.u32,
         .leaf = scratch_for(&call, (size_t)max_leaves * sizeof(OpenLeaf)),
         .histograms = histograms.data,
-        .sums = scratch_for(&call, (size_t)max_leaves * n_ints * sizeof(int64_t)),
-        .prefix = scratch_for(&call, (rows.n_bins + n_ints) * sizeof(int64_t)),
+        .sums = scratch_for(&call, ((size_t)max_leaves * n_ints + LANES) * sizeof(int64_t)),
+        .prefix = scratch_for(&call, (2 * rows.n_bins + n_ints) * sizeof(int64_t)),
         .gain = scratch_for(&call, 2 * rows.n_bins * sizeof(float)),
         .is_used = is_used.u8,
         .n_used = n_used.i64,
@@ -191,12 +193,24 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         return failed(&call);
     size_t grown;
     Py_BEGIN_ALLOW_THREADS
-    round_gradients(&gradients, rows.n_rows, n_lanes);
+    round_gradients(&gradients, &options, rows.n_rows);
     grown = grow_tree(&rows, &gradients, &options, &scratch, (size_t)sampled.size, target.f32, weight.f32,
                       is_share ? NULL : score.f32, &nodes);
     Py_END_ALLOW_THREADS
     give_back(&call);
     return PyLong_FromSize_t(grown);
+}
+
+int add_growing_constants(PyObject *module)
+{
+    PyObject *losses =
+        Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i}", "squared", GROW_SQUARED, "logistic", GROW_LOGISTIC, "softmax",
+                      GROW_SOFTMAX, "absolute", GROW_ABSOLUTE, "poisson", GROW_POISSON, "shares", GROW_SHARES);
+    const int failed = losses == NULL || PyModule_AddObjectRef(module, "GROWTH_LOSSES", losses) < 0
+                       || PyModule_AddIntConstant(module, "GROWTH_LANES", LANES) < 0
+                       || PyModule_AddIntConstant(module, "MOST_NARROW_ROWS", MOST_NARROW_ROWS) < 0;
+    Py_XDECREF(losses);
+    return failed ? -1 : 0;
 }
 
 PyMethodDef growing_methods[] = {

@@ -17,6 +17,9 @@ extern PyMethodDef interop_methods[];
 extern PyMethodDef pruning_methods[];
 extern PyMethodDef sgd_methods[];
 
+/* Numbers that Python takes from the kernels: add them to the module, or return -1 with an error set. */
+int add_growing_constants(PyObject *module);
+
 /* The types of the extension. */
 extern PyType_Spec walker_spec;
 

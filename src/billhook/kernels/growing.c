@@ -5,14 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How far ahead rows are asked for: they are anywhere in memory. */
+enum { AHEAD = 8 };
+
 typedef struct {
     const BinnedRows *rows;
     const Gradients *gradients;
     const GrowthOptions *options;
     GrowthScratch *scratch;
     size_t n_ints, bytes_of_sums, bytes_of_histogram;
-    size_t n_histograms; /* in use */
+    size_t n_leaves;
+    int32_t n_histograms; /* taken from the pool so far */
 } Growth;
+
+size_t size_of_pool(const GrowthOptions *options)
+{
+    return options->max_tests > 0 ? options->max_leaves : options->max_leaves / 2 + 1;
+}
 
 static void *histogram_of(const Growth *growth, const OpenLeaf *leaf)
 {
@@ -55,15 +64,21 @@ static size_t partition(const Growth *growth, const OpenLeaf *leaf, size_t f)
                         leaf->end);
 }
 
-/* Find where a leaf is best split: by all features, or by some, and if these gain nothing by others. */
-static void look_for_split(Growth *growth, size_t number)
+/* Find where a leaf is best split: by all features, or by some, and if these gain nothing by others. `taken` is a
+   histogram that is yet to be taken from that of the leaf, or NULL. */
+static void look_for_split(Growth *growth, size_t number, const void *taken)
 {
     const GrowthOptions *options = growth->options;
     GrowthScratch *scratch = growth->scratch;
     OpenLeaf *leaf = &scratch->leaf[number];
     const size_t n_features = growth->rows->n_features;
-    const void *histogram = histogram_of(growth, leaf), *sums = sums_of(growth, number);
+    const void *sums = sums_of(growth, number);
+    void *histogram = histogram_of(growth, leaf);
     const size_t at_once = options->n_tried_features ? options->n_tried_features : n_features;
+    if (taken != NULL && at_once < n_features) {
+        subtract_histogram(growth->rows, options, growth->gradients->is_wide, 0, n_features, histogram, taken);
+        taken = NULL;
+    }
     uint64_t random = mixed(options->seed ^ mixed((uint64_t)leaf->node));
     uint32_t *order = scratch->feature_order;
     leaf->bin = -1;
@@ -76,8 +91,8 @@ static void look_for_split(Growth *growth, size_t number)
             order[other] = order[i];
             order[i] = feature;
         }
-        find_split(growth->rows, growth->gradients, options, scratch, histogram, sums, order + first, n, random,
-                   leaf);
+        find_split(growth->rows, growth->gradients, options, scratch, histogram, taken, sums, order + first, n,
+                   random, leaf);
     }
 }
 
@@ -105,6 +120,22 @@ static int take_test(const Growth *growth, const OpenLeaf *leaf)
     return 1;
 }
 
+/* Return a histogram that no leaf needs. When all of them are taken there are fewer splits to come than open leaves
+   that gain more than the worst does: it stays a leaf, and can do without. */
+static int32_t free_histogram(Growth *growth)
+{
+    OpenLeaf *leaf = growth->scratch->leaf;
+    if ((size_t)growth->n_histograms < size_of_pool(growth->options))
+        return growth->n_histograms++;
+    int64_t worst = -1;
+    for (size_t i = 0; i < growth->n_leaves; i++)
+        if (leaf[i].histogram >= 0 && (worst < 0 || leaf[i].gain <= leaf[worst].gain))
+            worst = (int64_t)i;
+    const int32_t histogram = leaf[worst].histogram;
+    leaf[worst].histogram = leaf[worst].bin = -1;
+    return histogram;
+}
+
 /* Give two new leaves their sums and histograms: the smaller one's is made of its rows, the other's is what is left
    of their parent's. */
 static void open_children(Growth *growth, size_t left, size_t right, int32_t bin, int missing_left)
@@ -112,6 +143,7 @@ static void open_children(Growth *growth, size_t left, size_t right, int32_t bin
     GrowthScratch *scratch = growth->scratch;
     const int is_wide = growth->gradients->is_wide;
     OpenLeaf *leaf = scratch->leaf;
+    const int32_t histogram = leaf[left].histogram;
     void *of_parent = histogram_of(growth, &leaf[left]), *of_left = sums_of(growth, left);
     void *of_right = sums_of(growth, right);
     memcpy(of_right, of_left, growth->bytes_of_sums);
@@ -128,15 +160,15 @@ static void open_children(Growth *growth, size_t left, size_t right, int32_t bin
     const size_t small = n_left <= n_right ? left : right, large = n_left <= n_right ? right : left;
     if (leaf[large].end - leaf[large].begin < 2)
         return;
-    leaf[large].histogram = leaf[left].histogram;
-    leaf[small].histogram = (int32_t)growth->n_histograms++;
+    leaf[left].histogram = -1; /* not one that is free */
+    leaf[small].histogram = free_histogram(growth);
+    leaf[large].histogram = histogram;
     void *of_small = histogram_of(growth, &leaf[small]);
     build_histogram(growth->rows, growth->gradients, growth->options, scratch->rows + leaf[small].begin,
                     leaf[small].end - leaf[small].begin, sums_of(growth, small), of_small);
-    subtract_histogram(growth->rows, growth->options, is_wide, of_parent, of_small);
     if (leaf[small].end - leaf[small].begin > 1)
-        look_for_split(growth, small);
-    look_for_split(growth, large);
+        look_for_split(growth, small, NULL);
+    look_for_split(growth, large, of_small);
 }
 
 typedef struct {
@@ -203,6 +235,9 @@ INLINE void settle_many_as(const size_t n_lanes, const Growth *growth, const Ope
         for (size_t i = 0; i < n; i++) {
             const float *of_g = growth->gradients->g + of[i] * n_lanes + v;
             const float *of_h = growth->gradients->h + of[i] * n_lanes + v;
+            const size_t ahead = of[i + AHEAD < n ? i + AHEAD : i] * n_lanes + v;
+            PREFETCH(growth->gradients->g + ahead);
+            PREFETCH(growth->gradients->h + ahead);
             AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 g[k] += (double)of_g[k];
@@ -218,6 +253,7 @@ INLINE void settle_many_as(const size_t n_lanes, const Growth *growth, const Ope
         }
         for (size_t i = 0; score != NULL && i < n; i++) {
             float *s = score + of[i] * n_lanes + v;
+            PREFETCH(score + of[i + AHEAD < n ? i + AHEAD : i] * n_lanes + v);
             AT_ONCE
             for (size_t k = 0; k < LANES; k++)
                 s[k] += step[k];
@@ -252,28 +288,32 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
                  GrownNodes *nodes)
 {
     const size_t bytes_of_int = gradients->is_wide ? sizeof(int64_t) : sizeof(int32_t);
-    Growth growth = {rows, gradients, options, scratch, .n_ints = ints_of_bin(options), .n_histograms = 1};
+    Growth growth = {rows, gradients, options, scratch, .n_leaves = 1, .n_histograms = 1};
+    growth.n_ints = ints_of_bin(options);
     growth.bytes_of_sums = growth.n_ints * bytes_of_int;
     growth.bytes_of_histogram = bytes_of_histogram(rows, options, gradients->is_wide);
-    size_t n_leaves = 1, n_nodes = 1;
+    size_t n_nodes = 1;
     OpenLeaf *leaf = scratch->leaf;
     leaf[0] = (OpenLeaf){.bin = -1, .end = n_sampled};
     write_leaf(nodes, 0, n_sampled);
     for (size_t f = 0; f < rows->n_features; f++)
         scratch->feature_order[f] = (uint32_t)f;
-    if (options->max_leaves > 1 && n_sampled > 1) {
-        sum_gradients(gradients, options, scratch->rows, n_sampled, sums_of(&growth, 0));
-        build_histogram(rows, gradients, options, scratch->rows, n_sampled, sums_of(&growth, 0),
-                        histogram_of(&growth, &leaf[0]));
-        look_for_split(&growth, 0);
+    if (options->max_leaves > 1 && n_sampled > 1 && rows->n_features > 0) {
+        void *histogram = histogram_of(&growth, &leaf[0]), *sums = sums_of(&growth, 0);
+        if (rows->row_start != NULL) /* to complete the histogram by */
+            sum_gradients(gradients, options, scratch->rows, n_sampled, sums);
+        build_histogram(rows, gradients, options, scratch->rows, n_sampled, sums, histogram);
+        if (rows->row_start == NULL)
+            sum_left(rows, options, gradients->is_wide, histogram, rows->first[1] - 1, 0, sums);
+        look_for_split(&growth, 0, NULL);
     }
-    while (n_leaves < options->max_leaves) {
-        const int64_t best = best_leaf(scratch, n_leaves);
+    while (growth.n_leaves < options->max_leaves) {
+        const int64_t best = best_leaf(scratch, growth.n_leaves);
         if (best < 0)
             break;
-        const size_t left = (size_t)best, right = n_leaves;
+        const size_t left = (size_t)best, right = growth.n_leaves;
         if (!take_test(&growth, &leaf[left])) {
-            look_for_split(&growth, left); /* all tests are taken by now: among these */
+            look_for_split(&growth, left, NULL); /* all tests are taken by now: among these */
             continue;
         }
         const OpenLeaf parent = leaf[left];
@@ -287,13 +327,15 @@ size_t grow_tree(const BinnedRows *rows, const Gradients *gradients, const Growt
         write_leaf(nodes, n_nodes, middle - parent.begin);
         write_leaf(nodes, n_nodes + 1, parent.end - middle);
         leaf[left].node = (int32_t)n_nodes, leaf[left].end = middle, leaf[left].bin = -1;
-        leaf[right] = (OpenLeaf){.node = (int32_t)n_nodes + 1, .bin = -1, .begin = middle, .end = parent.end};
+        leaf[left].gain = 0.0f;
+        leaf[right] = (OpenLeaf){.node = (int32_t)n_nodes + 1, .bin = -1, .histogram = -1, .begin = middle,
+                                 .end = parent.end};
         n_nodes += 2;
-        n_leaves++;
-        if (n_leaves < options->max_leaves)
+        growth.n_leaves++;
+        if (growth.n_leaves < options->max_leaves)
             open_children(&growth, left, right, parent.bin, parent.missing_left);
     }
-    for (size_t i = 0; i < n_leaves; i++) {
+    for (size_t i = 0; i < growth.n_leaves; i++) {
         double *of_leaf = nodes->weight + leaf[i].node;
         double *value = nodes->value + (size_t)leaf[i].node * options->n_outputs;
         if (options->n_lanes > 1)

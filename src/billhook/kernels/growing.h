@@ -12,8 +12,8 @@
 /* Outputs are padded to a multiple of this: what a wide register holds. */
 enum { LANES = 8, MOST_NARROW_ROWS = 65535 };
 
-/* The losses of growing: ABSOLUTE takes medians, SOFTMAX has an output for each class. SHARES grows a tree of a
-   random forest: each output is the share of one class. */
+/* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE takes medians, SOFTMAX has an
+   output for each class. SHARES grows a tree of a random forest: each output is the share of one class. */
 enum { GROW_SQUARED, GROW_LOGISTIC, GROW_SOFTMAX, GROW_ABSOLUTE, GROW_POISSON, GROW_SHARES };
 
 /* Rows as bins. Bins are counted over all features: those of feature f are first[f] to first[f + 1] - 1, of which
@@ -49,7 +49,7 @@ typedef struct {
 /* Gradients of all rows: (rows, lanes), zero in the padding. */
 typedef struct {
     const float *g, *h;   /* slopes and curvatures */
-    int16_t *whole;       /* several outputs: (rows, 2 lanes), first g, then h */
+    int16_t *whole;       /* several outputs: (rows, `ints_of_bin`), first g, then h */
     int64_t *whole_one;   /* one output: g and h of a row; narrow: both in one number, wide: side by side */
     float unit_g, unit_h; /* what 1 stands for */
     int is_wide;          /* whether sums are of 64 bits */
@@ -67,9 +67,9 @@ typedef struct {
 typedef struct {
     uint32_t *rows, *spare;  /* one a row, and two */
     OpenLeaf *leaf;          /* max_leaves */
-    void *histograms;        /* max_leaves of n_bins x `ints_of_bin` */
-    void *sums;              /* max_leaves of `ints_of_bin` */
-    int64_t *prefix;         /* n_bins, and `ints_of_bin` */
+    void *histograms;        /* `size_of_pool` of n_bins x `ints_of_bin`, and LANES numbers */
+    void *sums;              /* max_leaves of `ints_of_bin`, and LANES numbers */
+    int64_t *prefix;         /* 2 n_bins, and `ints_of_bin` */
     float *gain;             /* 2 n_bins */
     uint8_t *is_used;        /* by bin; n_bins further, with missing values to the left; kept between trees */
     int64_t *n_used;
@@ -97,16 +97,22 @@ void columns_of_codes(size_t n_rows, size_t n_features, const void *codes, int i
 void cells_of_codes(size_t n_rows, size_t n_features, const void *codes, int is_wide, const int32_t *first,
                     const int32_t *commonest, int64_t *row_start, void *cells, int cells_are_wide);
 
-/* How many int32 (narrow) or int64 (wide) numbers a bin of a histogram has; one output, narrow: two. */
+/* How many int32 (narrow) or int64 (wide) numbers a bin of a histogram has: the slopes of all outputs, then the
+   curvatures, up to a multiple of LANES; one output: two, which if narrow are one of 64 bits. Whole registers are
+   read from where the curvatures begin: up to LANES numbers more than there are. */
 size_t ints_of_bin(const GrowthOptions *options);
 size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide);
+
+/* How many histograms a tree needs: half of the leaves are known to stay leaves before the others are split. Not so
+   where the number of tests is bounded: what a leaf gains then changes when the last test is taken. */
+size_t size_of_pool(const GrowthOptions *options);
 
 /* Write slopes and curvatures of a loss at these scores (rows, lanes). `target` is a number, or a class. */
 void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
                     const float *target, const float *weight, float *g, float *h);
 
 /* Round the gradients to whole numbers, as fine as sums allow; writes whole or whole_one, and the units. */
-void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes);
+void round_gradients(Gradients *gradients, const GrowthOptions *options, size_t n_rows);
 
 /* Fill the histogram of these rows: for each bin the sums of the gradients. */
 void build_histogram(const BinnedRows *rows, const Gradients *gradients, const GrowthOptions *options,
@@ -120,14 +126,15 @@ void sum_gradients(const Gradients *gradients, const GrowthOptions *options, con
 void sum_left(const BinnedRows *rows, const GrowthOptions *options, int is_wide, const void *histogram, int32_t bin,
               int missing_left, void *sums);
 
-/* Take the histogram of a child from that of its parent: what is left is the other child's. */
-void subtract_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide, void *parent,
-                        const void *child);
+/* Take the histogram of a child from that of its parent, for some features: what is left is the other child's. */
+void subtract_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide, size_t first_feature,
+                        size_t end_feature, void *parent, const void *child);
 
-/* Find the best split of a leaf. `features` are those that are tried. */
+/* Find the best split of a leaf. `features` are those that are tried. Where these are all, `taken` may be a histogram
+   that is yet to be taken from that of the leaf: each feature's bins just before they are looked at. */
 void find_split(const BinnedRows *rows, const Gradients *gradients, const GrowthOptions *options,
-                GrowthScratch *scratch, const void *histogram, const void *sums, const uint32_t *features,
-                size_t n_features, uint64_t random, OpenLeaf *leaf);
+                GrowthScratch *scratch, void *histogram, const void *taken, const void *sums,
+                const uint32_t *features, size_t n_features, uint64_t random, OpenLeaf *leaf);
 
 /* Grow one tree, write its nodes, and add its values to the scores; return the number of nodes. The rows are
    `n_sampled` numbers in scratch->rows, which are put in the order of the leaves. */

@@ -31,33 +31,71 @@ INLINE float sum_of_lanes(const float *x)
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
+INLINE float highest_of_lanes(const float *x)
+{
+    float half[LANES / 2];
+    AT_ONCE
+    for (size_t i = 0; i < LANES / 2; i++)
+        half[i] = x[i] > x[i + LANES / 2] ? x[i] : x[i + LANES / 2];
+    const float a = half[0] > half[1] ? half[0] : half[1], b = half[2] > half[3] ? half[2] : half[3];
+    return a > b ? a : b;
+}
+
+/* Of eight lanes: their numbers, what is added to their scores, and what their shares are taken times: padding lanes
+   have no share. */
+typedef struct {
+    float number[LANES], offset[LANES], keep[LANES];
+} Lanes;
+
+INLINE Lanes lanes_from(size_t first, size_t n_outputs)
+{
+    Lanes lanes;
+    for (size_t i = 0; i < LANES; i++) {
+        lanes.number[i] = (float)(first + i);
+        lanes.keep[i] = first + i < n_outputs ? 1.0f : 0.0f;
+        lanes.offset[i] = first + i < n_outputs ? 0.0f : -1e30f;
+    }
+    return lanes;
+}
+
+/* Loops of eight become one operation each. */
 INLINE void softmax_gradients(size_t n_rows, size_t n_outputs, const size_t n_lanes, const float *RESTRICT score,
                               const float *RESTRICT target, const float *RESTRICT weight, float *RESTRICT g,
                               float *RESTRICT h)
 {
+    const size_t last = n_lanes - LANES;
+    const Lanes full = lanes_from(0, LANES), padded = lanes_from(last, n_outputs);
     for (size_t n = 0; n < n_rows; n++) {
-        const float *s = score + n * n_lanes;
+        const float *s = score + n * n_lanes, w = weight[n];
         float *of_g = g + n * n_lanes, *of_h = h + n * n_lanes;
-        float highest = s[0], lanes[LANES] = {0};
-        for (size_t c = 1; c < n_outputs; c++)
-            highest = s[c] > highest ? s[c] : highest;
-        for (size_t c = 0; c < n_lanes; c++)
-            of_g[c] = exp_of_float(s[c] - highest);
-        for (size_t c = n_outputs; c < n_lanes; c++)
-            of_g[c] = 0.0f;
-        for (size_t v = 0; v < n_lanes; v += LANES)
+        float top[LANES], sum[LANES] = {0};
+        AT_ONCE
+        for (size_t i = 0; i < LANES; i++)
+            top[i] = s[last + i] + padded.offset[i];
+        for (size_t v = 0; v < last; v += LANES)
             AT_ONCE
             for (size_t i = 0; i < LANES; i++)
-                lanes[i] += of_g[v + i];
-        const float share = 1.0f / sum_of_lanes(lanes), w = weight[n];
-        for (size_t c = 0; c < n_lanes; c++) {
-            const float p = of_g[c] * share;
-            of_g[c] = w * p;
-            of_h[c] = w * least_curvature(2.0f * p * (1.0f - p));
+                top[i] = s[v + i] > top[i] ? s[v + i] : top[i];
+        const float highest = highest_of_lanes(top);
+        for (size_t v = 0; v < n_lanes; v += LANES) {
+            const float *keep = v == last ? padded.keep : full.keep;
+            AT_ONCE
+            for (size_t i = 0; i < LANES; i++) {
+                const float e = exp_of_float(s[v + i] - highest) * keep[i];
+                of_g[v + i] = e;
+                sum[i] += e;
+            }
         }
-        for (size_t c = n_outputs; c < n_lanes; c++)
-            of_h[c] = 0.0f;
-        of_g[(size_t)target[n]] -= w;
+        const float share = 1.0f / sum_of_lanes(sum);
+        for (size_t v = 0; v < n_lanes; v += LANES) {
+            const float *keep = v == last ? padded.keep : full.keep, of_target = target[n] - (float)v;
+            AT_ONCE
+            for (size_t i = 0; i < LANES; i++) {
+                const float p = of_g[v + i] * share;
+                of_g[v + i] = w * p - (full.number[i] == of_target ? w : 0.0f);
+                of_h[v + i] = w * least_curvature(2.0f * p * (1.0f - p)) * keep[i];
+            }
+        }
     }
 }
 
@@ -161,16 +199,21 @@ static HOT float largest_of(const float *x, size_t n)
 /* Return x rounded to a whole number, of two the even one; |x| is below 2^22. */
 INLINE float rounded(float x) { return (x + 0x1.8p23f) - 0x1.8p23f; }
 
-static HOT void round_many(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, size_t n_lanes,
-                           float times_g, float times_h, int16_t *RESTRICT whole)
+/* Slopes and curvatures are padded with zeros, which are written over by the curvatures, and by the next row. */
+static HOT void round_many(const float *RESTRICT g, const float *RESTRICT h, size_t n_rows, size_t n_outputs,
+                           size_t n_lanes, size_t n_ints, float times_g, float times_h, int16_t *RESTRICT whole)
 {
     for (size_t n = 0; n < n_rows; n++) {
         const float *of_g = g + n * n_lanes, *of_h = h + n * n_lanes;
-        int16_t *to = whole + n * 2 * n_lanes;
-        for (size_t c = 0; c < n_lanes; c++)
-            to[c] = (int16_t)(int32_t)rounded(of_g[c] * times_g);
-        for (size_t c = 0; c < n_lanes; c++)
-            to[n_lanes + c] = (int16_t)(int32_t)rounded(of_h[c] * times_h);
+        int16_t *to = whole + n * n_ints;
+        for (size_t v = 0; v < n_lanes; v += LANES)
+            AT_ONCE
+            for (size_t i = 0; i < LANES; i++)
+                to[v + i] = (int16_t)(int32_t)rounded(of_g[v + i] * times_g);
+        for (size_t v = 0; v < n_lanes; v += LANES)
+            AT_ONCE
+            for (size_t i = 0; i < LANES; i++)
+                to[n_outputs + v + i] = (int16_t)(int32_t)rounded(of_h[v + i] * times_h);
     }
 }
 
@@ -193,8 +236,9 @@ static void round_side_by_side(const float *g, const float *h, size_t n_rows, do
     }
 }
 
-void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes)
+void round_gradients(Gradients *gradients, const GrowthOptions *options, size_t n_rows)
 {
+    const size_t n_lanes = options->n_lanes;
     const float largest_g = largest_of(gradients->g, n_rows * n_lanes);
     const float largest_h = largest_of(gradients->h, n_rows * n_lanes);
     /* The largest number: of 16 bits; or so that sums of all rows have 32, and the number itself is below 2^22; or as
@@ -211,7 +255,8 @@ void round_gradients(Gradients *gradients, size_t n_rows, size_t n_lanes)
     gradients->unit_g = 1.0f / times_g;
     gradients->unit_h = 1.0f / times_h;
     if (n_lanes > 1)
-        round_many(gradients->g, gradients->h, n_rows, n_lanes, times_g, times_h, gradients->whole);
+        round_many(gradients->g, gradients->h, n_rows, options->n_outputs, n_lanes, ints_of_bin(options), times_g,
+                   times_h, gradients->whole);
     else if (gradients->is_wide)
         round_side_by_side(gradients->g, gradients->h, n_rows, times_g, times_h, gradients->whole_one);
     else

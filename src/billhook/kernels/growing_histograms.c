@@ -1,11 +1,15 @@
 #include "growing.h"
+#include "growing_lanes.h"
 
 #include <string.h>
 
 /* How far ahead rows are asked for: they are anywhere in memory. */
 enum { AHEAD = 8, LINE = 64 };
 
-size_t ints_of_bin(const GrowthOptions *options) { return 2 * options->n_lanes; }
+size_t ints_of_bin(const GrowthOptions *options)
+{
+    return options->n_outputs == 1 ? 2 : (2 * options->n_outputs + LANES - 1) / LANES * LANES;
+}
 
 size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide)
 {
@@ -67,46 +71,6 @@ INLINE void add_pairs(const BinnedRows *rows, const int is_sparse, const int cel
     }
 }
 
-/* Eight numbers that are added at once. Written as a loop, compilers keep them in eight registers, and add them one
-   by one. */
-#if defined(__GNUC__) || defined(__clang__)
-typedef int32_t Eight __attribute__((vector_size(32)));
-
-INLINE void add_eight(int32_t *to, const Eight *by)
-{
-    Eight sum;
-    memcpy(&sum, to, sizeof sum);
-    sum += *by;
-    memcpy(to, &sum, sizeof sum);
-}
-
-INLINE void widen_eight(const int16_t *from, Eight *to)
-{
-    typedef int16_t Narrow __attribute__((vector_size(16)));
-    Narrow x;
-    memcpy(&x, from, sizeof x);
-    *to = __builtin_convertvector(x, Eight);
-}
-#else
-typedef struct {
-    int32_t lane[8];
-} Eight;
-
-INLINE void add_eight(int32_t *to, const Eight *by)
-{
-    for (size_t k = 0; k < 8; k++)
-        to[k] += by->lane[k];
-}
-
-INLINE void widen_eight(const int16_t *from, Eight *to)
-{
-    for (size_t k = 0; k < 8; k++)
-        to->lane[k] = from[k];
-}
-#endif
-
-enum { MOST_EIGHTS = 8 };
-
 INLINE void ask_for_vectors(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, size_t n_ints,
                             const int16_t *whole, size_t row)
 {
@@ -116,8 +80,9 @@ INLINE void ask_for_vectors(const BinnedRows *rows, const int is_sparse, const i
 }
 
 /* Several outputs: eight times `n_eights` numbers a bin, of which a row's stay in registers. */
-INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, const size_t n_eights,
-                       const int16_t *RESTRICT whole, const uint32_t *of, size_t n, int32_t *RESTRICT histogram)
+INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, const int is_wide,
+                       const size_t n_eights, const int16_t *RESTRICT whole, const uint32_t *of, size_t n,
+                       void *RESTRICT histogram)
 {
     const size_t n_ints = 8 * n_eights;
     for (size_t i = 0; i < n; i++) {
@@ -129,14 +94,22 @@ INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int ce
         size_t at, end;
         cells_of_row(rows, is_sparse, of[i], &at, &end);
         for (; at < end; at++) {
-            int32_t *bin = histogram + cell_at(rows->cells, cells_are_wide, at) * n_ints;
-            for (size_t k = 0; k < n_eights; k++)
-                add_eight(bin + 8 * k, &by[k]);
+            const size_t bin = cell_at(rows->cells, cells_are_wide, at) * n_ints;
+            for (size_t k = 0; k < n_eights; k++) {
+                Eight sum;
+                if (is_wide) {
+                    add_to_eight_wide(&by[k], (int64_t *)histogram + bin + 8 * k);
+                    continue;
+                }
+                load_eight((int32_t *)histogram + bin + 8 * k, &sum);
+                add_eight(&sum, &by[k]);
+                store_eight(&sum, (int32_t *)histogram + bin + 8 * k);
+            }
         }
     }
 }
 
-/* Any number of outputs, and wide sums. */
+/* Any number of outputs. */
 INLINE void add_vectors(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, size_t n_ints,
                         const int is_wide, const int16_t *RESTRICT whole, const uint32_t *of, size_t n,
                         void *RESTRICT histogram)
@@ -161,40 +134,39 @@ INLINE void add_vectors(const BinnedRows *rows, const int is_sparse, const int c
 
 /* Add the rows to the histogram, with all that is constant in the loop a constant. */
 INLINE void add_rows_as(const BinnedRows *rows, const int is_sparse, const int cells_are_wide,
-                        const Gradients *gradients, size_t n_lanes, const uint32_t *of, size_t n, void *histogram)
+                        const Gradients *gradients, size_t n_ints, const uint32_t *of, size_t n, void *histogram)
 {
 #define ADD_EIGHTS(n_eights) \
-    add_eights(rows, is_sparse, cells_are_wide, n_eights, gradients->whole, of, n, histogram)
-    if (n_lanes == 1 && gradients->is_wide)
+    add_eights(rows, is_sparse, cells_are_wide, 0, n_eights, gradients->whole, of, n, histogram)
+#define ADD_WIDE_EIGHTS(n_eights) \
+    add_eights(rows, is_sparse, cells_are_wide, 1, n_eights, gradients->whole, of, n, histogram)
+    if (n_ints == 2 && gradients->is_wide)
         add_pairs(rows, is_sparse, cells_are_wide, gradients->whole_one, of, n, histogram);
-    else if (n_lanes == 1)
+    else if (n_ints == 2)
         add_packed(rows, is_sparse, cells_are_wide, gradients->whole_one, of, n, histogram);
+    else if (gradients->is_wide && n_ints <= 8 * MOST_EIGHTS)
+        WITH_EIGHTS(n_ints / 8, ADD_WIDE_EIGHTS)
+    else if (n_ints <= 8 * MOST_EIGHTS)
+        WITH_EIGHTS(n_ints / 8, ADD_EIGHTS)
     else if (gradients->is_wide)
-        add_vectors(rows, is_sparse, cells_are_wide, 2 * n_lanes, 1, gradients->whole, of, n, histogram);
-    else if (n_lanes == 8)
-        ADD_EIGHTS(2);
-    else if (n_lanes == 16)
-        ADD_EIGHTS(4);
-    else if (n_lanes == 24)
-        ADD_EIGHTS(6);
-    else if (n_lanes == 32)
-        ADD_EIGHTS(8);
+        add_vectors(rows, is_sparse, cells_are_wide, n_ints, 1, gradients->whole, of, n, histogram);
     else
-        add_vectors(rows, is_sparse, cells_are_wide, 2 * n_lanes, 0, gradients->whole, of, n, histogram);
+        add_vectors(rows, is_sparse, cells_are_wide, n_ints, 0, gradients->whole, of, n, histogram);
 #undef ADD_EIGHTS
+#undef ADD_WIDE_EIGHTS
 }
 
-static HOT void add_rows(const BinnedRows *rows, const Gradients *gradients, size_t n_lanes, const uint32_t *of,
+static HOT void add_rows(const BinnedRows *rows, const Gradients *gradients, size_t n_ints, const uint32_t *of,
                          size_t n, void *histogram)
 {
     if (rows->row_start != NULL && rows->cells_are_wide)
-        add_rows_as(rows, 1, 1, gradients, n_lanes, of, n, histogram);
+        add_rows_as(rows, 1, 1, gradients, n_ints, of, n, histogram);
     else if (rows->row_start != NULL)
-        add_rows_as(rows, 1, 0, gradients, n_lanes, of, n, histogram);
+        add_rows_as(rows, 1, 0, gradients, n_ints, of, n, histogram);
     else if (rows->cells_are_wide)
-        add_rows_as(rows, 0, 1, gradients, n_lanes, of, n, histogram);
+        add_rows_as(rows, 0, 1, gradients, n_ints, of, n, histogram);
     else
-        add_rows_as(rows, 0, 0, gradients, n_lanes, of, n, histogram);
+        add_rows_as(rows, 0, 0, gradients, n_ints, of, n, histogram);
 }
 
 /* Give the commonest bin of each feature, which was not added to, what is left of the sums. */
@@ -221,27 +193,46 @@ INLINE void complete_as(const BinnedRows *rows, const size_t n_ints, const int i
     }
 }
 
-static HOT void complete(const BinnedRows *rows, size_t n_lanes, int is_wide, const void *sums, void *histogram)
+/* In registers; of the commonest bin itself there is nothing to take. */
+INLINE void complete_eights(const BinnedRows *rows, const size_t n_eights, const int32_t *sums, int32_t *histogram)
 {
-    if (n_lanes == 1 && !is_wide)
+    const size_t n_ints = 8 * n_eights;
+    for (size_t f = 0; f < rows->n_features; f++) {
+        Eight left[MOST_EIGHTS], bin;
+        for (size_t k = 0; k < n_eights; k++)
+            load_eight(sums + 8 * k, &left[k]);
+        for (size_t b = (size_t)rows->first[f]; b < (size_t)rows->first[f + 1]; b++)
+            for (size_t k = 0; k < n_eights; k++) {
+                load_eight(histogram + b * n_ints + 8 * k, &bin);
+                subtract_eight(&left[k], &bin);
+            }
+        for (size_t k = 0; k < n_eights; k++)
+            store_eight(&left[k], histogram + (size_t)rows->commonest[f] * n_ints + 8 * k);
+    }
+}
+
+static HOT void complete(const BinnedRows *rows, size_t n_ints, int is_wide, const void *sums, void *histogram)
+{
+#define COMPLETE_EIGHTS(n_eights) complete_eights(rows, n_eights, sums, histogram)
+    if (n_ints == 2 && !is_wide)
         complete_as(rows, 1, 1, sums, histogram); /* both halves at once */
     else if (is_wide)
-        complete_as(rows, 2 * n_lanes, 1, sums, histogram);
-    else if (n_lanes == 8)
-        complete_as(rows, 16, 0, sums, histogram);
-    else if (n_lanes == 16)
-        complete_as(rows, 32, 0, sums, histogram);
+        complete_as(rows, n_ints, 1, sums, histogram);
+    else if (n_ints <= 8 * MOST_EIGHTS)
+        WITH_EIGHTS(n_ints / 8, COMPLETE_EIGHTS)
     else
-        complete_as(rows, 2 * n_lanes, 0, sums, histogram);
+        complete_as(rows, n_ints, 0, sums, histogram);
+#undef COMPLETE_EIGHTS
 }
 
 void build_histogram(const BinnedRows *rows, const Gradients *gradients, const GrowthOptions *options,
                      const uint32_t *of, size_t n, const void *sums, void *histogram)
 {
+    const size_t n_ints = ints_of_bin(options);
     memset(histogram, 0, bytes_of_histogram(rows, options, gradients->is_wide));
-    add_rows(rows, gradients, options->n_lanes, of, n, histogram);
+    add_rows(rows, gradients, n_ints, of, n, histogram);
     if (rows->row_start != NULL)
-        complete(rows, options->n_lanes, gradients->is_wide, sums, histogram);
+        complete(rows, n_ints, gradients->is_wide, sums, histogram);
 }
 
 static HOT void sum_vectors(const int16_t *RESTRICT whole, size_t n_ints, int is_wide, const uint32_t *of, size_t n,
@@ -315,14 +306,16 @@ static HOT void subtract_narrow(int32_t *RESTRICT from, const int32_t *RESTRICT 
         from[i] -= what[i];
 }
 
-void subtract_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide, void *parent,
-                        const void *child)
+void subtract_histogram(const BinnedRows *rows, const GrowthOptions *options, int is_wide, size_t first_feature,
+                        size_t end_feature, void *parent, const void *child)
 {
-    const size_t n = rows->n_bins * ints_of_bin(options);
-    if (options->n_lanes == 1 && !is_wide)
-        subtract_wide(parent, child, rows->n_bins);
-    else if (is_wide)
-        subtract_wide(parent, child, n);
+    /* One output and narrow: a number of 64 bits. */
+    const int is_one = options->n_outputs == 1 && !is_wide;
+    const size_t n_ints = is_one ? 1 : ints_of_bin(options);
+    const size_t at = (size_t)rows->first[first_feature] * n_ints;
+    const size_t n = (size_t)rows->first[end_feature] * n_ints - at;
+    if (is_one || is_wide)
+        subtract_wide((int64_t *)parent + at, (const int64_t *)child + at, n);
     else
-        subtract_narrow(parent, child, n);
+        subtract_narrow((int32_t *)parent + at, (const int32_t *)child + at, n);
 }

@@ -31,6 +31,7 @@ static int add_types(PyObject *module)
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)add_functions},
     {Py_mod_exec, (void *)add_types},
+    {Py_mod_exec, (void *)add_growing_constants},
     {0, NULL},
 };
 

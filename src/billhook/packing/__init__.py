@@ -1,6 +1,6 @@
 """Forests quantized, bit-packed and counted to the byte."""
 
-from billhook.packing._binning import BinnedFeatures, bin_features
+from billhook.packing._binning import BinnedFeatures, CodedFeatures, bin_features, code_features
 from billhook.packing._coding import Coding, coding_of, with_codes
 from billhook.packing._file import load
 from billhook.packing._layout import ByteLayout, offset_bias
@@ -14,6 +14,7 @@ __all__ = [
     "KEY_SHIFTS",
     "BinnedFeatures",
     "ByteLayout",
+    "CodedFeatures",
     "Coding",
     "PackReport",
     "Packed",
@@ -21,6 +22,7 @@ __all__ = [
     "RowCodes",
     "UniformQuantizer",
     "bin_features",
+    "code_features",
     "codes_of",
     "coding_of",
     "load",

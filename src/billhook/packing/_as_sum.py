@@ -1,10 +1,8 @@
 """A forest as a plain sum of trees: what packing starts from."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from billhook.forest import Forest, cut_back, without_constants
+from billhook.forest import Forest, cut_back, derive, without_constants
 from billhook.packing._encode import n_trees_of_columns
 
 # By how much of their range values may lie off the middle.
@@ -24,7 +22,7 @@ def as_sum(forest: Forest) -> Forest:
         value, base = value[:, 1:] - value[:, :1], base[1:] - base[:1]
     if base.size == 1:
         classes, task = None, "regression"
-    summed = replace(
+    summed = derive(
         forest,
         value=value,
         base=base,
@@ -50,7 +48,7 @@ def without_idle_splits(forest: Forest) -> Forest:
         if not is_split[left] and not is_split[right] and np.array_equal(value[left], value[right]):
             is_split[node] = False
             value[node] = value[left]
-    return without_constants(cut_back(forest.with_values(value), is_split))
+    return without_constants(cut_back(derive(forest, value=value), is_split))
 
 
 def centred(forest: Forest, *, by_class: bool) -> Forest:
@@ -67,4 +65,4 @@ def centred(forest: Forest, *, by_class: bool) -> Forest:
     # Where nearly nothing is gained, zeros stay zeros.
     middle = np.where(np.abs(middle) > NEARLY * (high - low), middle, 0.0)
     base = forest.base + middle * n_trees_of_columns(forest)
-    return replace(forest, value=forest.value - middle[column], base=base)
+    return derive(forest, value=forest.value - middle[column], base=base)

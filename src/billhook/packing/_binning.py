@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
-from billhook._types import Float32Array, Int64Array
+from billhook._types import Float32Array, Int64Array, Scalar
 from billhook.packing._coding import Coding, coding_of_thresholds
 from billhook.packing._row_codes import RowCodes
 
 # Rows of which quantiles are taken.
 MOST_ROWS = 50_000
-# Thresholds that quantizers are fitted to: of all features together, and of one of many.
-MOST_THRESHOLDS, THRESHOLDS_OF_ONE = 16_000, 63
+# Thresholds that quantizers are fitted to: of all features together about, and of one the least and the most.
+MOST_THRESHOLDS, THRESHOLDS_OF_ONE = 16_000, (63, 255)
 # A share that shrinks by no more has settled.
 MOST_ROUNDS, NEARLY = 50, 1.0 - 1e-6
 # Whole numbers from a wider range than this are hardly of one kind.
@@ -58,21 +58,38 @@ class BinnedFeatures(NamedTuple):
         return bins, n_bins, has_missing
 
 
+class CodedFeatures(NamedTuple):
+    """Rows as codes, and how values become codes."""
+
+    codes: RowCodes
+    coding: Coding
+
+    def binned(self, n_bins: int) -> BinnedFeatures:
+        """Return them with the edges of at most `n_bins` bins of each feature."""
+        n_rows, n_features = self.codes.shape
+        some = slice(None, None, -(-n_rows // MOST_ROWS))
+        edges = [_edges(self.codes.column(some, k), n_bins - 1) for k in range(n_features)]
+        return BinnedFeatures(self.codes, self.coding, edges)
+
+
 def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> BinnedFeatures:
     """Return rows as codes of so many bits, and the edges of at most `n_bins` bins of each feature.
 
     `n_splits` is about how many splits will be packed: whether few long codes or many short ones take more.
     """
+    return code_features(X, bits, n_splits).binned(n_bins)
+
+
+def code_features(X: Float32Array, bits: int, n_splits: int) -> CodedFeatures:
+    """Return rows as codes of so many bits: see `bin_features`."""
     sample = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
-    n_thresholds = min(max(MOST_THRESHOLDS // X.shape[1], THRESHOLDS_OF_ONE), (1 << bits) - 2)
+    n_thresholds = min(int(np.clip(MOST_THRESHOLDS // X.shape[1], *THRESHOLDS_OF_ONE)), (1 << bits) - 2)
     thresholds = [quantiles(column, n_thresholds) for column in sample.T]
     step = _common_step(thresholds, bits)
     if step > 1:
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
     coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(sample.T))
-    of_sample = RowCodes(sample, coding.quantizers)
-    edges = [quantiles(of_sample.column(slice(None), k), n_bins - 1).astype(np.int64) for k in range(X.shape[1])]
-    return BinnedFeatures(RowCodes(X, coding.quantizers), coding, edges)
+    return CodedFeatures(RowCodes(X, coding.quantizers), coding)
 
 
 def _common_step(thresholds: list[Float32Array], bits: int) -> int:
@@ -96,8 +113,18 @@ def quantiles(x: Float32Array, n: int) -> Float32Array:
     """
     check_time()
     value, count = np.unique(x[np.isfinite(x)], return_counts=True)
-    if not value.size:
-        return np.zeros(1, np.float32)
+    return _quantiles(value, count, n) if value.size else np.zeros(1, np.float32)
+
+
+def _edges(code: Float32Array, n: int) -> Int64Array:
+    """Return the `quantiles` of codes, which are whole numbers and not many."""
+    check_time()
+    count = np.bincount(code[~np.isnan(code)].astype(np.intp))
+    value = np.flatnonzero(count)
+    return _quantiles(value, count[value], n) if value.size else np.zeros(1, np.int64)
+
+
+def _quantiles(value: NDArray[Scalar], count: Int64Array, n: int) -> NDArray[Scalar]:
     if value.size <= n + 1:
         return value[:-1] if value.size > 1 else value
     counted, share = count.astype(np.float64), np.inf

@@ -1,13 +1,12 @@
 """A forest on codes: the features in use, and how values and thresholds become whole numbers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from billhook._types import Float32Array, Int64Array, Vector
-from billhook.forest import Forest
+from billhook.forest import Forest, derive
 from billhook.packing._fit_quantizers import exact_quantizers, feature_values, fitted_quantizer
 from billhook.packing._order import splits_by_feature
 from billhook.packing._quantizers import Quantizer, RankQuantizer
@@ -70,7 +69,7 @@ def with_codes(forest: Forest, coding: Coding) -> Forest:
         feature[nodes] = k
         threshold[nodes] = quantizer.threshold_codes(forest.threshold[nodes], values)
     n_features = max(coding.used.size, 1)
-    return replace(forest, feature=feature, threshold=threshold, n_features=n_features, feature_names=None)
+    return derive(forest, feature=feature, threshold=threshold, n_features=n_features, feature_names=None)
 
 
 def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
@@ -78,7 +77,7 @@ def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
     left, number = np.unique(walked.feature[walked.feature >= 0], return_inverse=True)
     feature = walked.feature.copy()
     feature[feature >= 0] = number
-    kept = replace(walked, feature=feature, n_features=max(left.size, 1), feature_names=None)
+    kept = derive(walked, feature=feature, n_features=max(left.size, 1), feature_names=None)
     return kept, Coding(
         coding.used[left], [coding.quantizers[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
     )

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from billhook._types import Float32Array, Vector
-from billhook.forest import Forest
+from billhook.forest import Forest, derive
 from billhook.interop import as_forest
 from billhook.packing._as_sum import as_sum, centred, without_idle_splits
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
@@ -91,7 +91,7 @@ def pack(
     options = checked_options(plain, threshold_bits, leaf_bits, codebook, scales, missing_values)
     learned_from = checked_rows(forest, X, y, loss, sample_weight, missing_values=missing_values)
     if not missing_values:
-        plain = replace(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
+        plain = derive(plain, missing_left=np.zeros(plain.n_nodes, np.bool_))
     coding = coding_of(plain, options.threshold_bits, learned_from.X)
     if learned_from.X is not None:
         codes = codes_of(learned_from.X, coding.used, coding.quantizers, missing_values=missing_values)
@@ -143,7 +143,7 @@ def size_on_codes(
     They are fewer where leaves turn out alike when they are rounded.
     """
     plain = as_sum(forest)
-    plain = replace(plain, base=np.zeros_like(plain.base))
+    plain = derive(plain, base=np.zeros_like(plain.base))
     coded, coding = without_unused(plain, coding)
     factor = np.ones(plain.base.size, np.int64) if scales == "class" and plain.base.size > 1 else None
     layout = layout_without_tables(
@@ -222,4 +222,4 @@ def with_whole_values(forest: Forest, rounded: Rounded, base: Vector) -> Forest:
             f"the base {forest.base[np.abs(base).argmax()]:g} is too large for leaves in units of {units.scale:g}: "
             "use fewer leaf_bits"
         )
-    return without_idle_splits(replace(forest, value=new, base=base))
+    return without_idle_splits(derive(forest, value=new, base=base))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._types import Bytes, Float32Array, Int64Array, Vector
-from billhook.forest import Forest, as_rows, count_of, prediction_of, same
+from billhook.forest import Forest, as_rows, count_of, derive, prediction_of, same
 from billhook.html import notebook_table
 from billhook.kernels import has_missing
 from billhook.packing._check import check_encoding, check_packed
@@ -166,7 +166,7 @@ class Packed:
         is_split = coded.feature >= 0
         feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
         threshold = np.where(is_split, self.bounds, np.float32(0.0)).astype(np.float32)
-        return replace(coded, feature=feature.astype(np.int32), threshold=threshold, n_features=self.n_features)
+        return derive(coded, feature=feature.astype(np.int32), threshold=threshold, n_features=self.n_features)
 
     @cached_property
     def used(self) -> Int64Array:

@@ -1,7 +1,6 @@
 """Leaf values rounded one tree after the other, so that the trees still to come make up for it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Vector
-from billhook.forest import Forest
+from billhook.forest import Forest, derive
 from billhook.packing._leaf_values import Rounded, Units, exact_scale, limits, round_values
 from billhook.refinement import Descent, Loss, Problem, find_leaves
 
@@ -79,4 +78,4 @@ def whole_base(coded: Forest, units: Units) -> Vector:
 
 def with_whole_base(coded: Forest, units: Units) -> Forest:
     """Return the forest with its base rounded as it will be stored."""
-    return replace(coded, base=whole_base(coded, units))
+    return derive(coded, base=whole_base(coded, units))

@@ -1,13 +1,13 @@
 """Leaf values rounded so that the scores of rows stay what they were: no labels are needed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Float32Array, Int64Array, Vector
-from billhook.forest import Forest
+from billhook.forest import Forest, derive
 from billhook.packing._leaf_values import Rounded, Units, limits, round_values
 from billhook.packing._rounding import PASSES, best_of_scales, whole_base
 from billhook.refinement import LOSSES, Descent, Problem, find_leaves
@@ -94,7 +94,7 @@ def _column(coded: Forest, leaf: NDArray[Any], number: int, score: Vector, weigh
     trees = np.flatnonzero((begins <= number) & (number < begins + coded.value.shape[1]))
     place = int(number - begins[trees[0]])
     own = coded.select(trees)
-    forest = replace(
+    forest = derive(
         own,
         value=own.value[:, [place]],
         base=coded.base[[number]],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from billhook._checks import at_least_one
 from billhook._deadline import check_time
 from billhook._types import Vector
-from billhook.forest import Forest, constant_trees, cut_back, without_constants
+from billhook.forest import Forest, constant_trees, cut_back, derive, without_constants
 from billhook.refinement._coordinate_descent import BlockDescent, Descent
 from billhook.refinement._data import renumbered
 from billhook.refinement._losses import Loss, width_of
@@ -196,7 +196,7 @@ class _Merging:
         value[node] = share * value[pairs.left[chosen]] + (1.0 - share) * value[pairs.right[chosen]]
         is_split = forest.feature >= 0
         is_split[node] = False
-        fewer = cut_back(forest.with_values(value), is_split)
+        fewer = cut_back(derive(forest, value=value), is_split)
         self._go_on_with(fewer, problem, _new_numbers(problem, pairs, chosen))
 
     def _go_on_with(self, forest: Forest, problem: Problem, number: NDArray[np.int64]) -> None:

@@ -1,6 +1,6 @@
 """A forest as the solvers see it: a table of leaf values, and the trees and classes they belong to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Vector
-from billhook.forest import Forest
+from billhook.forest import Forest, derive
 from billhook.kernels import average_upwards, find_states
 from billhook.refinement._losses import Loss
 
@@ -115,7 +115,7 @@ class Problem:
             )
         link = "softmax" if loss.name == "cross_entropy" and forest.link == "identity" else forest.link
         tree_weight = forest.tree_weight if weight is None else weight
-        return replace(forest, value=new, tree_weight=tree_weight, link=link, refined=True)
+        return derive(forest, value=new, tree_weight=tree_weight, link=link, refined=True)
 
 
 def states_of(

@@ -1,0 +1,72 @@
+"""How long trials and last models take, by what is known of trials, and when to end what."""
+
+from billhook.budget._clock import Clock
+from billhook.budget._results import Candidate, TrialResults
+from billhook.budget._space import Trial
+from billhook.budget._splits import HELD_OUT
+from billhook.budget._trial_runner import FIRST_FINAL, TrialRunner
+
+# The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
+LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
+# With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
+WORTH_IT = 1.3
+
+
+class TimedResults(TrialResults):
+    """The outcomes of trials, and how long it takes to learn from other numbers of rows.
+
+    Attributes
+    ----------
+    clock : Clock
+    whole, trying, comparing : TrialRunner
+        Of all rows, of those that trials are made of, and of those that finalists are compared with.
+    """
+
+    clock: Clock
+    whole: TrialRunner
+    trying: TrialRunner
+    comparing: TrialRunner
+
+    def is_late(self, share: float) -> bool:
+        """Whether this share of the time, without what the last model will take, is gone."""
+        return self.clock.limit is not None and self.clock.seconds > self.end_at(share)
+
+    def end_at(self, share: float) -> float:
+        """Return when this share of the time, without what the last model will take, is gone."""
+        best = self.best(self.budgets[-1])
+        if self.clock.limit is None or best is None:
+            return share * self.clock.end
+        seconds, most = self.seconds_of_last(best.trial), self.clock.at(MOST_FOR_LAST)
+        if seconds > most:  # it can learn from some rows only
+            n_rows = most / seconds * self.whole.n_rows_of_last(best.trial)
+            seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
+        return share * (self.clock.end - seconds)
+
+    def n_learned_from(self, candidate: Candidate) -> float:
+        """Return about how many rows the model of a candidate has learned from."""
+        return self.n_learned_from_in(is_final=candidate.is_final)
+
+    def n_learned_from_in(self, *, is_final: bool) -> float:
+        """Return about how many rows a trial, or a finalist, learns from."""
+        return (1.0 - HELD_OUT) * (self.comparing if is_final else self.trying).rows.n_rows
+
+    def seconds_of_last(self, trial: Trial) -> float:
+        """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
+        return LAST_TAKES * self.seconds_of(trial, self.whole.n_rows_of_last(trial))
+
+    def seconds_of(self, trial: Trial, n_rows: float) -> float:
+        """Return about how long a trial that is not quick takes to learn from so many rows."""
+        shared = max(
+            outcome.shared_seconds / self.n_learned_from_in(is_final=outcome.split >= FIRST_FINAL)
+            for outcome in self.outcomes[trial].values()
+        )
+        return shared * n_rows + self.seconds_to_compress(trial, n_rows)
+
+    def seconds_to_compress(self, trial: Trial, n_rows: float) -> float:
+        """Return about how long it takes to make the grown ensemble of a trial fit, with so many rows."""
+        known = [(outcome.split >= FIRST_FINAL, outcome) for outcome in self.outcomes[trial].values()]
+        is_slow = max(slow for slow, _ in known)
+        own = max(one.seconds - one.shared_seconds for slow, one in known if slow == is_slow)
+        # A trial that is not quick takes about twice as long where leaves are merged or shared.
+        factor = 1.0 if is_slow or trial.compression.l2 is None else 2.0
+        return factor * own * n_rows / self.n_learned_from_in(is_final=is_slow)
