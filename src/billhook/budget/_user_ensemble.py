@@ -34,7 +34,7 @@ class UserEnsemble:
     def of(
         cls, make: Callable[[TrainingRows, NDArray[np.int64]], Forest], rows: TrainingRows, few: NDArray[np.int64]
     ) -> "UserEnsemble":
-        """Return an ensemble that `make` fits, and that it has fitted to a few rows of all classes, to see its leaves."""
+        """Return an ensemble that `make` fits; it has been fitted to a few rows of all classes, to see its leaves."""
         start = time.perf_counter()
         forest = make(rows, few)
         return cls(make, n_values_of(forest), {few.size: time.perf_counter() - start})
