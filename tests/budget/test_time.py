@@ -320,7 +320,7 @@ def test_rows_to_compare_on_are_fewer_where_the_time_is_short(monkeypatch):
     monkeypatch.setattr(searching, "TRIED_ROWS", 400)
     monkeypatch.setattr(searching, "COMPARED_ROWS", 1600)
     rows = rows_of(load_digits)
-    for seconds, least, most in ((1.0, 1600, 1650), (20.0, 500, 1500), (1000.0, 400, 450)):
+    for seconds, least, most in ((1.0, 1600, 1650), (10.0, 500, 1500), (1000.0, 400, 450)):
         hand = Hand()
         search = Search(TrialRunner(rows, score_of(None, rows)), (600,), ThreadExecutor(1), Clock(100.0, hand))
         search._find_first_model(search._starts()[0])
