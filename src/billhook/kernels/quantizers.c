@@ -201,7 +201,7 @@ INLINE void write_code(void *code, const int is_wide, size_t at, int32_t number)
         ((uint8_t *)code)[at] = (uint8_t)number;
 }
 
-/* NaN has the code of an infinity already, if not one of its own. */
+/* A number; for NaN the infinity of its sign. */
 INLINE float without_nan(float x) { return x == x ? x : copysignf(INFINITY, x); }
 
 INLINE int32_t code_or_missing(float x, double code, int missing)
@@ -242,8 +242,8 @@ HOT static void code_pairs(size_t n_rows, const float *x, size_t n, const int64_
     code_all(n_rows, x, n, power, bits, missing, code, 1, numbers);
 }
 
-void code_rows(size_t n_rows, const float *x, Quantizers by, const int64_t *bits, int missing, void *code, int is_wide,
-               double *scratch)
+void code_rows(size_t n_rows, const float *x, Quantizers by, const int64_t *bits, int missing, void *code,
+               int is_wide, double *scratch)
 {
     for (size_t k = 0; k < by.n; k++) {
         scratch[k] = unit_of(by.power[k]);

@@ -1,5 +1,5 @@
-/* Steps of equal length, or of equally many floats, as `billhook.packing` has them (UniformQuantizer): how many values
-   go another way than thresholds when these become codes, and the codes of whole tables. */
+/* Steps of equal length, or of equally many floats, as `billhook.packing` has them (UniformQuantizer): how many
+   values go another way than thresholds when these become codes, and the codes of whole tables. */
 
 #ifndef BILLHOOK_QUANTIZERS_H
 #define BILLHOOK_QUANTIZERS_H
@@ -35,7 +35,7 @@ void count_astray(size_t n_thresholds, const float *threshold, size_t n_values, 
    A feature has codes of so many bits; those with 0 bits are 0 in all rows. NaN becomes `missing`, or if that is
    negative the code of the infinity of its sign. `scratch` is of CODE_NUMBERS numbers a feature. */
 enum { CODE_NUMBERS = 4 };
-void code_rows(size_t n_rows, const float *x, Quantizers by, const int64_t *bits, int missing, void *code, int is_wide,
-               double *scratch);
+void code_rows(size_t n_rows, const float *x, Quantizers by, const int64_t *bits, int missing, void *code,
+               int is_wide, double *scratch);
 
 #endif
