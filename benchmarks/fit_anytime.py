@@ -108,8 +108,9 @@ def fit_with_release(job: Job, train, test) -> Outcome:
     from billhook.datasets import encode, read_table
 
     with tempfile.TemporaryDirectory() as folder:
-        pd.concat([train, test]).to_parquet(f"{folder}/all.parquet")  # columns that are the same everywhere go
-        both = read_table(f"{folder}/all.parquet", "label", task="classification")
+        path = Path(folder) / "all.parquet"
+        pd.concat([train, test]).to_parquet(path, index=False)  # read together: columns without two values go
+        both = read_table(path, "label", task="classification")
     table, others = both.take(np.arange(len(train))), both.take(np.arange(len(train), len(both.y)))
     n_trials = 0
 
@@ -161,7 +162,7 @@ def jobs_of(arguments: argparse.Namespace) -> Iterator[Job]:
 
 def run_all(jobs: list[Job], path: Path, n_at_once: int) -> None:
     """Run jobs, and write what comes of each when it is done."""
-    if any(job.release == RELEASE for job in jobs):
+    if any(job.release == RELEASE for job in jobs) and not any(job.release == RELEASE for job in read_results(path)):
         install_too(environment_of(RELEASE), "pandas", "pyarrow")
         for data in ("eeg", "satimage", "adult"):  # compiles for one number a leaf, for several, and for names
             print(

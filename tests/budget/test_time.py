@@ -296,9 +296,24 @@ def test_a_perfect_score_is_that_of_a_model_without_a_mistake(name):
     pytest.fail(f"{name} judges neither classes nor numbers")
 
 
-def test_many_classes_begin_with_what_is_quick():
-    rounding = [searching.first_compression_configs(n, 4096)[0].rounding for n in (3, 26, 64, 65, 400)]
-    assert rounding == ["scores", "scores", "scores", "alone", "alone"]
+def test_many_classes_begin_with_a_codebook_and_few_with_what_is_quick():
+    first = {n: searching.first_compression_configs(n, 4096)[0] for n in (1, 3, 4, 26, 400)}
+    assert [n for n, config in first.items() if config.codebook is not None] == [4, 26, 400]
+    assert [n for n, config in first.items() if config.l2 is None] == [1, 3]
+
+
+def test_many_classes_have_a_good_model_soon(monkeypatch):
+    # Without a codebook, the leaves of 60 classes take so many bytes that few fit.
+    rng = np.random.default_rng(0)
+    y = np.arange(3_000) % 60
+    centre = rng.normal(size=(60, 6))
+    rows = TrainingRows(
+        (centre[y] + 0.2 * rng.normal(size=(3_000, 6))).astype(np.float32), y, np.ones(3_000), np.arange(60)
+    )
+    first = fit(rows, 2048, n_trials=1).report.score
+    plain = [CompressionConfig(leaf_bits=3, rounding="alone")] * 2
+    monkeypatch.setattr(searching, "first_compression_configs", lambda *_: plain)
+    assert first > fit(rows, 2048, n_trials=1).report.score + 0.04
 
 
 def test_rows_to_compare_on_are_fewer_where_the_time_is_short(monkeypatch):

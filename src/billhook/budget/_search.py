@@ -13,7 +13,14 @@ from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._results import Candidate
-from billhook.budget._space import Trial, first_compression_configs, first_growth_configs, is_sensible, neighbours
+from billhook.budget._space import (
+    Trial,
+    finer,
+    first_compression_configs,
+    first_growth_configs,
+    is_sensible,
+    neighbours,
+)
 from billhook.budget._timing import TimedResults
 from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
@@ -147,13 +154,11 @@ class Search(TimedResults):
             affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(self.clock.seconds - began, 1e-3))
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(first_of_all)
-        for trials_of in (lambda: starts[1:], self._more_of_best):
-            trials = trials_of()
-            for first in range(0, len(trials), START_BATCH):
-                n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
-                self._try(self._canonical(trials[first : first + START_BATCH], n_left), is_stopping=True)
-                if self._is_time_up() or self._is_perfect():
-                    return
+        for trials in self._waves(starts):
+            n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
+            self._try(self._canonical(trials, n_left), is_stopping=True)
+            if self._is_time_up() or self._is_perfect():
+                return
         least = max(2 * ENOUGH_TRIALS, 2 * len(starts))
         turn = 0
         while not self._is_enough():
@@ -377,13 +382,29 @@ class Search(TimedResults):
             for budget in self._in_order():
                 configs = first_compression_configs(self.trying.n_values, budget)
                 if place:
-                    # Averages need refinement: the second does so, if not the first.
-                    likely = growth.family != "boosted" and configs[0].l2 is None
+                    # What refines tells more of a growth than what does not: the second does so, if not the first.
+                    likely = configs[0].l2 is None
                     configs = configs[likely : likely + 1]
                 if budget != self.budgets[-1] and self._counts_last_most and place != 1:
                     continue
                 starts += [Trial(budget, growth, config) for config in configs]
         return starts
+
+    def _waves(self, starts: list[Trial]) -> Iterator[list[Trial]]:
+        """Yield what is tried together: the first growths, finer codes than the best of them has, and so on."""
+        growths = list(dict.fromkeys(trial.growth for trial in starts))
+        n_first = sum(trial.growth in growths[:2] for trial in starts)
+        yield starts[1:n_first]
+        yield [trial for trial in map(finer, self._best_of_last()) if trial is not None]
+        for first in range(n_first, len(starts), START_BATCH):
+            yield starts[first : first + START_BATCH]
+        more = self._more_of_best()
+        for first in range(0, len(more), START_BATCH):
+            yield more[first : first + START_BATCH]
+
+    def _best_of_last(self) -> list[Trial]:
+        best = self.best(self.budgets[-1])
+        return [] if best is None else [best.trial]
 
     def _more_of_best(self) -> list[Trial]:
         """Return trials of the growths that did best, with the compressions that they were not tried with."""
