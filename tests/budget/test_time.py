@@ -71,7 +71,7 @@ def test_what_is_broken_off_does_not_count():
         TrialRunner(rows := rows_of(load_digits, 3), score_of(None, rows)),
         (512, 1024),
         ThreadExecutor(2),
-        Clock(3_000.0, Hand(ticks=True)),
+        Clock(2_000.0, Hand(ticks=True)),
     )
     search.run()
     evaluated = [by_split for by_split in search.outcomes.values() if 0 in by_split]
@@ -320,7 +320,7 @@ def test_rows_to_compare_on_are_fewer_where_the_time_is_short(monkeypatch):
     monkeypatch.setattr(searching, "TRIED_ROWS", 400)
     monkeypatch.setattr(searching, "COMPARED_ROWS", 1600)
     rows = rows_of(load_digits)
-    for seconds, least, most in ((1.0, 1600, 1650), (20.0, 500, 1500), (1000.0, 400, 450)):
+    for seconds, least, most in ((1.0, 1600, 1650), (10.0, 500, 1500), (1000.0, 400, 450)):
         hand = Hand()
         search = Search(TrialRunner(rows, score_of(None, rows)), (600,), ThreadExecutor(1), Clock(100.0, hand))
         search._find_first_model(search._starts()[0])
