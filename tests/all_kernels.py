@@ -104,6 +104,23 @@ def grown_trees():
             yield f"random forest, numbers, {is_extra}, {kind}", digest_of(forest)
 
 
+def coded_rows():
+    """Yield names and digests: quantizers fitted to features of several kinds, and the codes of rows."""
+    import numpy as np
+
+    from billhook.packing import code_features
+
+    rng = np.random.default_rng(3)
+    X = np.exp(rng.normal(0, 3, (3000, 21)) * np.arange(21) / 20).astype(np.float32)
+    X[:, ::5] = np.rint(X[:, ::5] * 10) - 20
+    for missing in (0.0, 0.1):
+        X[rng.random(X.shape) < missing] = np.nan
+        for bits in (2, 4, 8, 12, 16):
+            coded = code_features(X, bits, 500)
+            steps = [(steps.power, steps.offset, steps.scale, steps.bits) for steps in coded.coding.quantizers]
+            yield f"code, {missing}, {bits}", digest(steps, coded.codes.keep()[:])
+
+
 def results():
     """Yield names and digests."""
     import numpy as np
@@ -201,5 +218,5 @@ if __name__ == "__main__":
         use(sys.argv[1])
     never_called = set()
     note_calls(never_called)
-    found = dict(results()) | dict(grown_trees())
+    found = dict(results()) | dict(grown_trees()) | dict(coded_rows())
     print(json.dumps(found | {"never called": sorted(never_called)}, indent=1))

@@ -65,8 +65,8 @@ def readable_rows(X: ArrayLike, forest: Model) -> ReadableRows:
 def round_down(numbers: NDArray[Any]) -> NDArray[np.float32]:
     """Return the largest float32 not above each number: then x <= t stays true for every x and t for which it is."""
     with np.errstate(over="ignore", under="ignore"):
-        nearest = numbers.astype(np.float32)
-        return np.where(nearest > numbers, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+        nearest = np.asarray(numbers.astype(np.float32))
+        return np.nextafter(nearest, np.float32(-np.inf), out=nearest, where=nearest > numbers)
 
 
 def _as_float32(X: Any, names: list[Any] | None, rounding: str) -> NDArray[np.float32]:

@@ -7,11 +7,12 @@
    two is exact. A quotient by a scale is rounded, but cannot reach a whole number that it is not: it is below 2^32,
    and at least 2^-16 away from one. */
 
-enum { NO_SHIFT = 150, HIGHEST_EQUAL = 116, LAST_FINE = 65535, MOST_AT_ONCE = 128 };
+enum { NO_SHIFT = 150, HIGHEST_EQUAL = 116, LAST_FINE = 65535, LANES = 8, MOST_AT_ONCE = 16 * LANES };
 
-/* Candidates that are tried together, of one kind. */
+/* Candidates that are tried together, of one kind; the last fills the lanes that are left. */
 typedef struct {
     double up[MOST_AT_ONCE];
+    double back[MOST_AT_ONCE]; /* 1 / up */
     double offset[MOST_AT_ONCE];
     double factor[MOST_AT_ONCE];
     double length[MOST_AT_ONCE];
@@ -23,6 +24,8 @@ typedef struct {
     int32_t n_below[MOST_AT_ONCE];
     int32_t n_above[MOST_AT_ONCE];
 } Candidates;
+
+INLINE size_t filled(size_t n) { return (n + LANES - 1) / LANES * LANES; }
 
 INLINE int is_by_keys(int64_t power) { return power > HIGHEST_EQUAL; }
 
@@ -67,19 +70,22 @@ INLINE double code_of(double fixed, double offset, double factor, double last)
 INLINE double largest_of(const Candidates *c, size_t i, double code, const int by_keys)
 {
     const double end = ceil((code + 1.0) * c->length[i] / c->divisor[i]) + c->offset[i];
-    return by_keys ? float_of(end / c->up[i] - 1.0) : (end - 1.0) / c->up[i];
+    return by_keys ? float_of(end * c->back[i] - 1.0) : (end - 1.0) * c->back[i];
 }
 
-static void set_up(Candidates *c, size_t n, const int64_t *power, const int64_t *offset, const int64_t *scale, int bits)
+static void set_up(Candidates *c, size_t n, const int64_t *power, const int64_t *offset, const int64_t *scale,
+                   int bits)
 {
     const double last = last_code(bits);
-    for (size_t i = 0; i < n; i++) {
-        const int by_keys = is_by_keys(power[i]);
-        c->up[i] = unit_of(power[i]);
-        c->offset[i] = (double)offset[i];
-        c->factor[i] = factor_of(scale[i], bits);
-        c->length[i] = scale[i] ? ldexp(1.0, 31 - bits) : 1.0;
-        c->divisor[i] = scale[i] ? (double)scale[i] : 1.0;
+    for (size_t i = 0; i < filled(n); i++) {
+        const size_t k = i < n ? i : n - 1;
+        const int by_keys = is_by_keys(power[k]);
+        c->up[i] = unit_of(power[k]);
+        c->back[i] = 1.0 / c->up[i];
+        c->offset[i] = (double)offset[k];
+        c->factor[i] = factor_of(scale[k], bits);
+        c->length[i] = scale[k] ? ldexp(1.0, 31 - bits) : 1.0;
+        c->divisor[i] = scale[k] ? (double)scale[k] : 1.0;
         c->highest[i] = code_of(fixed_of(INFINITY, c->up[i], by_keys), c->offset[i], c->factor[i], last);
         c->limit[i] = largest_of(c, i, last, by_keys);
     }
@@ -107,13 +113,27 @@ INLINE size_t n_up_to(size_t n_values, const float *value, double end)
     return at;
 }
 
-/* Count the values up to each end: those up to the lowest and the highest end first, then all ends step by step. */
+/* Count the values up to each end: those up to the lowest and the highest end first, then all ends step by step.
+
+   `n` is a multiple of LANES. */
 INLINE void count_up_to(size_t n_values, const float *value, size_t n, const double *end, int32_t *count)
 {
-    double low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        low = smaller(end[i], low);
-        high = larger(end[i] < INFINITY ? end[i] : -INFINITY, high);
+    double lows[LANES], highs[LANES], low = INFINITY, high = -INFINITY;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        lows[lane] = INFINITY;
+        highs[lane] = -INFINITY;
+    }
+    for (size_t i = 0; i < n; i += LANES) {
+        AT_ONCE
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const double one = end[i + lane];
+            lows[lane] = smaller(one, lows[lane]);
+            highs[lane] = larger(one < INFINITY ? one : -INFINITY, highs[lane]);
+        }
+    }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        low = smaller(lows[lane], low);
+        high = larger(highs[lane], high);
     }
     const size_t first = low < INFINITY ? n_up_to(n_values, value, low) : n_values;
     const size_t n_between = low < INFINITY ? n_up_to(n_values - first, value + first, high) : 0;
@@ -135,9 +155,9 @@ INLINE void try_all(Candidates *c, size_t n, size_t n_thresholds, const float *t
     for (size_t k = 0; k < n_thresholds; k++) {
         const double t = (double)threshold[k];
         const int32_t n_left = (int32_t)n_up_to(n_values, value, t);
-        find_ends(c, n, threshold[k], last, by_keys);
-        count_up_to(n_values, value, n, c->below, c->n_below);
-        count_up_to(n_values, value, n, c->above, c->n_above);
+        find_ends(c, filled(n), threshold[k], last, by_keys);
+        count_up_to(n_values, value, filled(n), c->below, c->n_below);
+        count_up_to(n_values, value, filled(n), c->above, c->n_above);
         for (size_t i = 0; i < n; i++) {
             const int32_t off_down = c->n_below[i] < n_left ? n_left - c->n_below[i] : c->n_below[i] - n_left;
             const int32_t off_up = c->n_above[i] < n_left ? n_left - c->n_above[i] : c->n_above[i] - n_left;

@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array, Scalar
 from billhook.packing._coding import Coding, coding_of_thresholds
+from billhook.packing._fit_quantizers import finite_ascending
 from billhook.packing._row_codes import RowCodes
 
 # Rows of which quantiles are taken.
 MOST_ROWS = 50_000
+# Features that are read together: so many values of a row lie beside each other in memory.
+COLUMNS_AT_ONCE = 16
 # Thresholds that quantizers are fitted to: of all features together about, and of one the least and the most.
 MOST_THRESHOLDS, THRESHOLDS_OF_ONE = 16_000, (63, 255)
 # A share that shrinks by no more has settled.
@@ -82,14 +85,24 @@ def bin_features(X: Float32Array, bits: int, n_bins: int, n_splits: int) -> Binn
 
 def code_features(X: Float32Array, bits: int, n_splits: int) -> CodedFeatures:
     """Return rows as codes of so many bits: see `bin_features`."""
-    sample = X[:: -(-len(X) // MOST_ROWS)] + np.float32(0.0)  # and not -0.0
+    columns = _sorted_columns(X[:: -(-len(X) // MOST_ROWS)])
     n_thresholds = min(int(np.clip(MOST_THRESHOLDS // X.shape[1], *THRESHOLDS_OF_ONE)), (1 << bits) - 2)
-    thresholds = [quantiles(column, n_thresholds) for column in sample.T]
+    thresholds = [quantiles(column, n_thresholds) for column in columns]
     step = _common_step(thresholds, bits)
     if step > 1:
         thresholds = [np.unique(np.rint(threshold / step) * step) for threshold in thresholds]
-    coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, list(sample.T))
+    coding = coding_of_thresholds(np.arange(X.shape[1]), thresholds, bits, n_splits, columns)
     return CodedFeatures(RowCodes(X, coding.quantizers), coding)
+
+
+def _sorted_columns(X: Float32Array) -> list[Float32Array]:
+    """Return the finite values of each feature, ascending, none of them -0.0."""
+    columns: list[Float32Array] = []
+    for start in range(0, X.shape[1], COLUMNS_AT_ONCE):
+        for column in np.array(X[:, start : start + COLUMNS_AT_ONCE].T, order="C"):
+            check_time()
+            columns.append(finite_ascending(column + np.float32(0.0)))
+    return columns
 
 
 def _common_step(thresholds: list[Float32Array], bits: int) -> int:
@@ -112,8 +125,11 @@ def quantiles(x: Float32Array, n: int) -> Float32Array:
     others.
     """
     check_time()
-    value, count = np.unique(x[np.isfinite(x)], return_counts=True)
-    return _quantiles(value, count, n) if value.size else np.zeros(1, np.float32)
+    ordered = finite_ascending(x)
+    if not ordered.size:
+        return np.zeros(1, np.float32)
+    start = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return _quantiles(ordered[start], np.diff(start, append=ordered.size), n)
 
 
 def _edges(code: Float32Array, n: int) -> Int64Array:

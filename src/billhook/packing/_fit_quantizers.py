@@ -1,6 +1,5 @@
 """Quantizers chosen for the thresholds of a feature and, if there are rows, for its values."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from billhook.packing._quantizers import (
 FEWER_DIGITS = 3
 # How many scales are tried.
 N_SCALES = 65
+NO_SHIFTS = np.zeros(1, np.int64)
 # How many times fewer rows must go another way: for steps that leave thresholds out, and for steps by the order of
 # floats, for which a target takes some more code.
 LARGE_GAIN = 4.0
@@ -52,12 +52,18 @@ def feature_values(threshold: Float32Array, x: Float32Array | None) -> Vector:
     values: instead of thresholds right below much rounder numbers, these are taken.
     """
     if x is not None:
-        return np.sort(x[np.isfinite(x)]).astype(np.float64)
+        return finite_ascending(x).astype(np.float64)
     ordered = np.unique(threshold[np.isfinite(threshold)])
     above = np.nextafter(ordered, np.float32(np.inf))
     is_below = _n_digits(above) <= _n_digits(ordered) - FEWER_DIGITS
     middles = (ordered[1:].astype(np.float64) + ordered[:-1]) / 2.0
     return np.sort(np.concatenate([np.where(is_below, above, ordered), middles]))
+
+
+def finite_ascending(x: Float32Array) -> Float32Array:
+    """Return the finite values, ascending; those that are so already are not sorted again."""
+    finite = x[np.isfinite(x)]
+    return finite if (finite[1:] >= finite[:-1]).all() else np.sort(finite)
 
 
 def _n_digits(x: Float32Array) -> Int64Array:
@@ -80,46 +86,50 @@ def fitted_quantizer(threshold: Float32Array, bits: int, values: Vector) -> Unif
     # A value lies up to a float where the float that it is rounded up to does.
     rounded_up = -round_down(-values)
 
-    def best_of(tried: Sequence[UniformQuantizer]) -> tuple[UniformQuantizer, int]:
-        """Return the quantizer by which the fewest values go another way, the first of equals, and how many."""
-        counts = n_astray(threshold, rounded_up, tried)
-        best = int(counts.argmin())
-        return tried[best], int(counts[best])
+    def best_of(quantizer: UniformQuantizer, scales: Int64Array, shifts: Int64Array) -> tuple[UniformQuantizer, int]:
+        """Return the best quantizer with one of these scales that begins so much lower, and how many go another way.
 
-    _, first_wrong = best_of([first])
+        Of all pairs; the first of equals.
+        """
+        scale, offset = np.repeat(scales, shifts.size), np.tile(quantizer.offset - shifts, scales.size)
+        counts = n_astray(threshold, rounded_up, np.full(scale.size, quantizer.power), offset, scale, bits)
+        best = int(counts.argmin())
+        return replace(quantizer, scale=int(scale[best]), offset=int(offset[best])), int(counts[best])
+
+    _, first_wrong = best_of(first, np.array([first.scale]), NO_SHIFTS)
     if first_wrong == 0:
         return first
     n_left_out = [0, *(1 << k for k in range(16) if 1 << k <= ordered.size // 8)]
     trimmed = [ordered[low : ordered.size - high] for low in n_left_out for high in n_left_out]
-    shorter, n_wrong = best_of([uniform_quantizer(inner, bits) for inner in trimmed])
+    shorter = [uniform_quantizer(inner, bits) for inner in trimmed]
+    power, offset, scale = np.array([(tried.power, tried.offset, tried.scale) for tried in shorter]).T.copy()
+    counts = n_astray(threshold, rounded_up, power, offset, scale, bits)
     # What lies beyond the last step is lost for good, for other values too: only for a large gain.
-    first = shorter if n_wrong < first_wrong / LARGE_GAIN else first
+    first = shorter[int(counts.argmin())] if counts.min() < first_wrong / LARGE_GAIN else first
     if first.scale == 0:
         return first
-    best, n_wrong = best_of(_with_scales(first, first.scale / 2, first.scale))
+    best, n_wrong = best_of(first, _between(first.scale / 2, first.scale), NO_SHIFTS)
     # Nearby lengths, and beginnings within a step.
     near = first.scale / N_SCALES
-    scaled = _with_scales(best, max(best.scale - near, 1), min(best.scale + near, first.scale))
+    scales = _between(max(best.scale - near, 1), min(best.scale + near, first.scale))
     length = (1 << best.shift) // best.scale
-    shifts = sorted({length * k // 4 for k in range(4)})
-    near_by, n_near_by = best_of([replace(tried, offset=best.offset - shift) for tried in scaled for shift in shifts])
+    near_by, n_near_by = best_of(best, scales, np.unique(length * np.arange(4) // 4))
     best, n_wrong = (near_by, n_near_by) if n_near_by < n_wrong else (best, n_wrong)
     by_keys = key_quantizer(threshold, bits)
-    tried = _with_scales(by_keys, by_keys.scale / 2, by_keys.scale) if by_keys.scale else [by_keys]
-    by_keys, n_by_keys = best_of(tried)
+    scales = _between(by_keys.scale / 2, by_keys.scale) if by_keys.scale else np.zeros(1, np.int64)
+    by_keys, n_by_keys = best_of(by_keys, scales, NO_SHIFTS)
     return by_keys if n_by_keys < n_wrong / KEY_GAIN else best
 
 
-def n_astray(threshold: Float32Array, values: Float32Array, quantizers: Sequence[UniformQuantizer]) -> Int64Array:
+def n_astray(
+    threshold: Float32Array, values: Float32Array, power: Int64Array, offset: Int64Array, scale: Int64Array, bits: int
+) -> Int64Array:
     """Return how many of these values, ascending, go another way than thresholds that become codes.
 
-    Of all thresholds together, for each quantizer; all have codes of as many bits.
+    Of all thresholds together, for each quantizer: the sums of `UniformQuantizer.code_thresholds`.
     """
-    power, offset, scale = np.array([(tried.power, tried.offset, tried.scale) for tried in quantizers], np.int64).T
-    counts = np.empty(len(quantizers), np.int64)
-    count_astray(
-        np.ascontiguousarray(threshold), values, power.copy(), offset.copy(), scale.copy(), quantizers[0].bits, counts
-    )
+    counts = np.empty(power.size, np.int64)
+    count_astray(np.ascontiguousarray(threshold), values, power, offset, scale, bits, counts)
     return counts
 
 
@@ -135,10 +145,9 @@ def key_quantizer(threshold: Float32Array, bits: int) -> UniformQuantizer:
     return UniformQuantizer(NO_SHIFT - shift, offset, scale, bits)
 
 
-def _with_scales(quantizer: UniformQuantizer, low: float, high: float) -> list[UniformQuantizer]:
-    """Return the quantizer with scales from one to another, the highest first."""
-    scales = {max(round(number), 1) for number in np.linspace(low, high, N_SCALES)}
-    return [replace(quantizer, scale=scale) for scale in sorted(scales, reverse=True)]
+def _between(low: float, high: float) -> Int64Array:
+    """Return whole numbers from one to another, the highest first."""
+    return np.unique(np.maximum(np.rint(np.linspace(low, high, N_SCALES)), 1.0).astype(np.int64))[::-1]
 
 
 def exact_quantizers(thresholds: list[Float32Array], n_splits: int) -> list[UniformQuantizer] | None:
@@ -150,9 +159,10 @@ def exact_quantizers(thresholds: list[Float32Array], n_splits: int) -> list[Unif
     finest = max((power for power in powers if power is not None), default=None)
     if finest is None or None in powers:
         return None
-    alone = [_exact_quantizer(t, t, p) for t, p in zip(thresholds, powers, strict=True) if p is not None]
-    even = [_exact_quantizer(t, t, finest) for t in thresholds]
-    together = [_exact_quantizer(np.concatenate(thresholds), t, finest) for t in thresholds]
+    alone = [_exact_quantizer(float(t.min()), t, p) for t, p in zip(thresholds, powers, strict=True) if p is not None]
+    even = [_exact_quantizer(float(t.min()), t, finest) for t in thresholds]
+    lowest = min((float(t.min()) for t in thresholds), default=0.0)
+    together = [_exact_quantizer(lowest, t, finest) for t in thresholds]
     candidates: list[tuple[int, list[UniformQuantizer]]] = []
     for attempts, bytes_a_feature in ((together, 0), (even, 2), (alone, 3)):
         quantizers = [quantizer for quantizer in attempts if quantizer is not None]
@@ -174,9 +184,9 @@ def _power(threshold: Float32Array) -> int | None:
     return None
 
 
-def _exact_quantizer(sharing: Float32Array, threshold: Float32Array, power: int) -> UniformQuantizer | None:
+def _exact_quantizer(low: float, threshold: Float32Array, power: int) -> UniformQuantizer | None:
     """Return steps from the lowest of the thresholds that share a beginning to the highest of a feature."""
-    low, high = float(sharing.min()), float(threshold.max())
+    high = float(threshold.max())
     offset = int(np.ldexp(low, power)) - 1
     n_fine = int(np.ldexp(high, power)) - offset + 2
     fits = n_fine < N_FINE and abs(np.ldexp(max(abs(low), abs(high)), power)) < 1 << LARGEST_BITS

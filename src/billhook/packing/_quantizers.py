@@ -65,7 +65,7 @@ class RankQuantizer:
 
 @dataclass(frozen=True)
 class UniformQuantizer:
-    """Codes of steps of equal length: `power` p, `offset` and `scale` of the formula above, and the bits of a code."""
+    """Codes of steps of equal length: `power` p, `offset` and `scale` of the formula above, and bits of a code."""
 
     power: int
     offset: int

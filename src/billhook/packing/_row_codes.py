@@ -86,7 +86,7 @@ class RowCodes:
         for k, quantizer in enumerate(self._quantizers):
             if isinstance(quantizer, RankQuantizer):
                 check_time()
-                code = self._found(slice(None), k)
+                code = quantizer.codes(self._values(slice(None), k))
                 kept[:, k] = np.where(code == MISSING, self._kept_missing, code)
 
     def __getitem__(self, rows: Any) -> Float32Array:
@@ -115,9 +115,10 @@ class RowCodes:
 
     def _found(self, rows: Int64Array | slice, feature: int) -> Int64Array | None:
         quantizer = self._quantizers[feature]
-        if quantizer is None:
-            return None
+        return None if quantizer is None else quantizer.codes(self._values(rows, feature))
+
+    def _values(self, rows: Int64Array | slice, feature: int) -> Float32Array:
         x = self._X[rows, feature] + np.float32(0.0)  # and not -0.0
         if not self._missing_values:
             x = np.where(np.isnan(x), np.copysign(np.float32(np.inf), x), x)
-        return quantizer.codes(x)
+        return x
