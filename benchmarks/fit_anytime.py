@@ -162,7 +162,7 @@ def jobs_of(arguments: argparse.Namespace) -> Iterator[Job]:
 
 def run_all(jobs: list[Job], path: Path, n_at_once: int) -> None:
     """Run jobs, and write what comes of each when it is done."""
-    if any(job.release == RELEASE for job in jobs):
+    if any(job.release == RELEASE for job in jobs) and not any(job.release == RELEASE for job in read_results(path)):
         install_too(environment_of(RELEASE), "pandas", "pyarrow")
         for data in ("eeg", "satimage", "adult"):  # compiles for one number a leaf, for several, and for names
             print(

@@ -116,7 +116,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         for source in arguments.sources or ("array", "parquet", "csv"):
-            few = fit_apart(source, FEW_ROWS, 2.0, arguments.jobs, Path(folder))
+            few = fit_apart(source, FEW_ROWS, 4.0, arguments.jobs, Path(folder))
             run = fit_apart(source, arguments.rows, arguments.seconds, arguments.jobs, Path(folder))
             above = run.nbytes - few.nbytes
             cells = f"{arguments.seconds:g} | {run.seconds:.1f} | {run.nbytes / 1e6:,.0f} | {above / 1e6:,.0f}"

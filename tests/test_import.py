@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import tomllib
@@ -89,3 +90,47 @@ def test_every_module_can_be_imported_where_there_is_no_unix():
         for path in (root / "billhook").rglob("*.py")
     }
     assert set(done.stdout.split()) >= modules - {"billhook", "billhook.__main__"}  # and the compiled one
+
+
+TABLES = {
+    "loans.csv": ("repaid", "age,job,repaid\n" + "25,nurse,no\n,clerk,yes\n61,?,yes\n33,driver,no\n" * 30),
+    "flowers.arff": (
+        "kind",
+        "@relation flowers\n@attribute width numeric\n@attribute kind {rose,tulip,lily}\n@data\n"
+        + "1.5,rose\n2.5,tulip\n3.5,lily\n" * 30,
+    ),
+    "prices.tsv": ("price", "size\tprice\n" + "".join(f"{k}\t{1.5 * k + 0.25}\n" for k in range(90))),
+}
+
+
+def test_tables_are_learned_from_without_any_extra(tmp_path):
+    """As after `pip install billhook`: what its extras name cannot be imported."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    names = {re.match(r"[\w.-]+", line)[0] for group in project["optional-dependencies"].values() for line in group}
+    extras = {"xgboost" if name == "xgboost-cpu" else name.replace("-", "_") for name in names}
+    assert {"xgboost", "pandas", "pyarrow", "dask", "lightgbm"} <= extras
+    code = """if True:
+        import sys
+        sys.modules.update(dict.fromkeys(sys.argv.pop(1).split()))  # None: an import raises ImportError
+        from billhook.cli import start
+        sys.exit(start())
+    """
+    for name, (label, text) in TABLES.items():
+        (tmp_path / name).write_text(text)
+        words = [
+            "fit",
+            tmp_path / name,
+            "--label",
+            label,
+            "--budget",
+            "300",
+            "--trials",
+            "2",
+            "--out",
+            tmp_path / "out",
+        ]
+        command = [sys.executable, "-c", code, " ".join(extras), *words, "--force"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert f"{name}: " in done.stdout
+        assert (tmp_path / "out" / "model.bhk").stat().st_size > 0

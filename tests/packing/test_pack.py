@@ -369,3 +369,14 @@ def test_repr_says_how_large_it_is_and_what_it_predicts():
     assert html.startswith("<table><caption>Packed</caption>")
     assert "<script>" not in html
     assert f"{packed.nbytes} (without the program that reads them)" in html
+
+
+def test_two_classes_with_a_softmax_are_logistic_again():
+    X, y = load_breast_cancer(return_X_y=True)
+    merged = bh.merge(RandomForestClassifier(6, random_state=0).fit(X, y), X, y, max_leaves=40, loss="cross_entropy")
+    assert (merged.link, merged.value.shape[1]) == ("softmax", 2)
+    packed = bh.pack(merged, leaf_bits=16, threshold_bits="exact")
+    again = packed.to_forest()
+    np.testing.assert_allclose(again.predict_proba(X), packed.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(again.predict_proba(X), merged.predict_proba(X), atol=1e-3)
+    np.testing.assert_array_equal(again.predict(X), packed.predict(X))

@@ -12,7 +12,7 @@ from billhook.budget._results import Candidate
 from billhook.budget._search import Search
 from billhook.budget._space import settings_of
 from billhook.budget._splits import TrainingRows, training_rows
-from billhook.budget._user_ensemble import UserEnsemble, n_values_of
+from billhook.budget._user_ensemble import UserEnsemble
 from billhook.budget.report import FitReport
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "fit_on_cluster",
     "fit_table",
     "limit_for",
-    "n_values_of",
     "search_budgets",
     "settings_of",
     "training_rows",

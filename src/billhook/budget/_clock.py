@@ -11,8 +11,9 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 
 # The share of the time at which the last model has to be there. The rest is for the report and the files.
 LAST_UNTIL = 0.96
-# That at which the rows have to be there: in the rest, a model can be learned from some of them.
-READ_UNTIL = 0.85
+# That at which the rows have to be there: in the rest, a model can be learned from some of them. Where the time is
+# short, to import what reads them may take as long: then it is a second after the end, but no more than these.
+READ_UNTIL, SHORT = 0.85, 5.0
 
 
 @dataclass
@@ -40,6 +41,11 @@ class Clock:
         """The seconds after which the last model has to be there."""
         return self.at(LAST_UNTIL)
 
+    @property
+    def end_of_reading(self) -> float:
+        """The seconds after which the rows have to be there."""
+        return np.inf if self.limit is None else max(self.at(READ_UNTIL), min(self.limit + 1.0, SHORT))
+
     def until(self, seconds: float) -> TimeLimit | None:
         """Return the moment so many seconds after the start; None without a limit."""
         return None if self.limit is None else TimeLimit(self.start + seconds, self.now)
@@ -49,7 +55,7 @@ class Clock:
 def in_time(clock: Clock, doing: str, what: str) -> Iterator[None]:
     """Break off what is done in this context while so much of the time is left that a model can still be learned."""
     try:
-        with within(clock.until(clock.at(READ_UNTIL))):
+        with within(clock.until(clock.end_of_reading)):
             yield
     except OutOfTimeError:
         raise TimeoutError(

@@ -173,8 +173,7 @@ def build(rows: TrainingRows, trial: Trial, *, user_ensemble: UserEnsemble | Non
 def _smallest(runner: TrialRunner) -> int:
     """Return the bytes of a model with a single split."""
     growth = GrowthConfig("boosted" if runner.user_ensemble is None else "user", 2, 1.0, 3, 4)
-    # How long an estimator takes with few rows also tells how many there is time for.
-    few = runner.sample(2_000 if runner.user_ensemble is None else 200)
+    few = runner.sample(2_000 if runner.user_ensemble is None else 200)  # an estimator may be slow
     forest, coding, _ = few.grown(growth, few.split(ALL), 2)
     stump = forest.select([0]).truncate(max_leaves=2)
     return size_on_codes(stump, coding, leaf_bits=2, missing_values=runner.rows.has_missing)

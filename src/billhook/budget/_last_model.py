@@ -15,7 +15,7 @@ from billhook.packing import Packed
 # It may take so many times less than it seems to: what its first trees take tells more.
 MAY_DO = 3.0
 # What is begun fills this share of the time left, by what its first trees took; it is begun so often.
-FILLED, MOST_TIMES = 0.85, 3
+FILLED, MOST_TIMES = 0.9, 3
 # So many times as long as there is time for may turn out not to be.
 HOPE = 1.3
 # Trees that are grown all at once are begun if the time is this share or more of what they seem to take.

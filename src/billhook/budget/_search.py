@@ -18,6 +18,7 @@ from billhook.budget._space import (
     finer,
     first_compression_configs,
     first_growth_configs,
+    first_trials,
     is_sensible,
     neighbours,
 )
@@ -371,40 +372,23 @@ class Search(TimedResults):
         return sorted(self.budgets, reverse=self._counts_last_most)
 
     def _starts(self) -> list[Trial]:
-        """Return what is tried first: all first compressions with one growth, and each other growth with one.
-
-        Where the last budget counts most, there is one trial for each of the others, when some are known for it.
-        """
+        """Return what is tried first."""
         rows = self.trying.rows
         growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
-        starts = []
-        for place, growth in enumerate(growths):
-            for budget in self._in_order():
-                configs = first_compression_configs(self.trying.n_values, budget)
-                if place:
-                    # What refines tells more of a growth than what does not: the second does so, if not the first.
-                    likely = configs[0].l2 is None
-                    configs = configs[likely : likely + 1]
-                if budget != self.budgets[-1] and self._counts_last_most and place != 1:
-                    continue
-                starts += [Trial(budget, growth, config) for config in configs]
-        return starts
+        return first_trials(growths, self._in_order(), self.trying.n_values, first_counts_most=self._counts_last_most)
 
     def _waves(self, starts: list[Trial]) -> Iterator[list[Trial]]:
         """Yield what is tried together: the first growths, finer codes than the best of them has, and so on."""
         growths = list(dict.fromkeys(trial.growth for trial in starts))
         n_first = sum(trial.growth in growths[:2] for trial in starts)
         yield starts[1:n_first]
-        yield [trial for trial in map(finer, self._best_of_last()) if trial is not None]
+        best = self.best(self.budgets[-1])
+        yield [] if best is None else finer(best.trial)
         for first in range(n_first, len(starts), START_BATCH):
             yield starts[first : first + START_BATCH]
         more = self._more_of_best()
         for first in range(0, len(more), START_BATCH):
             yield more[first : first + START_BATCH]
-
-    def _best_of_last(self) -> list[Trial]:
-        best = self.best(self.budgets[-1])
-        return [] if best is None else [best.trial]
 
     def _more_of_best(self) -> list[Trial]:
         """Return trials of the growths that did best, with the compressions that they were not tried with."""

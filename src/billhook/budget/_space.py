@@ -96,8 +96,6 @@ MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
 # The share of the budget that a codebook may take.
 CODEBOOK_SHARE = 0.2
-# Rounding that preserves the scores of more classes takes longer than all else.
-MOST_PRESERVED = 64
 
 
 def first_growth_configs(n_features: int, n_values: int, families: tuple[str, ...]) -> list[GrowthConfig]:
@@ -138,18 +136,36 @@ def first_compression_configs(n_values: int, budget: int) -> list[CompressionCon
     entries = int(min(256, 2 ** np.floor(np.log2(most_entries))))
     bits = 3 if n_values <= 10 else 2
     shared = [CompressionConfig(overgrow, 1.0, 4, entries, True, "labels") for overgrow in (1.0, 2.0)]
-    rounding: LeafRounding = "scores" if n_values <= MOST_PRESERVED else "alone"
-    plain = CompressionConfig(1.0, None, bits + 1, rounding=rounding)
     refined = CompressionConfig(2.0, 1.0, bits, rounding="labels")
-    return [*shared, refined] if n_values > 3 else [plain, refined, *shared]
+    return [*shared, refined] if n_values > 3 else [CompressionConfig(leaf_bits=4), refined, *shared]
 
 
-def finer(trial: Trial) -> Trial | None:
-    """Return the trial with codes of two bits more and four times the bins; None if these are too many."""
+def first_trials(
+    growths: list[GrowthConfig], budgets: list[int], n_values: int, *, first_counts_most: bool
+) -> list[Trial]:
+    """Return what is tried first: all first compressions with one growth, and each other growth with one of them.
+
+    Where the first budget counts most, there is one trial for each of the others, when some are known for it.
+    """
+    trials = []
+    for place, growth in enumerate(growths):
+        for budget in budgets:
+            configs = first_compression_configs(n_values, budget)
+            if place:
+                # What refines tells more of a growth than what does not: the second does so, if not the first.
+                likely = configs[0].l2 is None
+                configs = configs[likely : likely + 1]
+            if budget == budgets[0] or place == 1 or not first_counts_most:
+                trials += [Trial(budget, growth, config) for config in configs]
+    return trials
+
+
+def finer(trial: Trial) -> list[Trial]:
+    """Return the trial with codes of two bits more and four times the bins; none if these are too many."""
     bits, bins = trial.growth.bits + 2, trial.growth.bins * 4
     if trial.growth.family == "user" or not _is_in(bits, CODE_BITS) or not _is_in(bins, BINS):
-        return None
-    return replace(trial, growth=replace(trial.growth, bits=bits, bins=bins))
+        return []
+    return [replace(trial, growth=replace(trial.growth, bits=bits, bins=bins))]
 
 
 def neighbours(trial: Trial) -> list[Trial]:

@@ -14,6 +14,9 @@ from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
 from billhook.packing import Coding, RowCodes, coding_of
 
+# To see how long it takes, an estimator is fitted to so many times more rows, if that takes this share of the time.
+MORE_ROWS, SHARE_TO_SEE = 8, 0.2
+
 
 @dataclass(frozen=True, eq=False)
 class UserEnsemble:
@@ -26,6 +29,15 @@ class UserEnsemble:
     make: Callable[[TrainingRows, NDArray[np.int64]], Forest]
     n_values: int
     seconds_by_rows: dict[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, make: Callable[[TrainingRows, NDArray[np.int64]], Forest], rows: TrainingRows, few: NDArray[np.int64]
+    ) -> "UserEnsemble":
+        """Return an ensemble that `make` fits; it has been fitted to a few rows of all classes, to see its leaves."""
+        start = time.perf_counter()
+        forest = make(rows, few)
+        return cls(make, n_values_of(forest), {few.size: time.perf_counter() - start})
 
     @classmethod
     def fitted(cls, forest: Forest) -> "UserEnsemble":
@@ -48,9 +60,20 @@ class UserEnsemble:
         return forest, coding, codes if is_last else codes.keep()
 
     def _made(self, rows: TrainingRows, train: NDArray[np.int64]) -> Forest:
+        # With few rows, much of the time may not depend on how many they are: more tell more.
+        while seconds_left() < self._seconds(train.size):
+            n_more = MORE_ROWS * max(self.seconds_by_rows)
+            if n_more >= train.size or self._seconds(n_more) > SHARE_TO_SEE * seconds_left():
+                raise OutOfTimeError(f"to fit the estimator to {train.size:,} rows takes longer than there is time")
+            self._timed(rows, train[np.arange(n_more) * train.size // n_more])
+        return self._timed(rows, train)
+
+    def _seconds(self, n_rows: int) -> float:
+        """Return about how long it takes to fit the estimator to so many rows."""
         known = max(self.seconds_by_rows, default=0)
-        if known and seconds_left() < self.seconds_by_rows[known] * train.size / known:
-            raise OutOfTimeError(f"to fit the estimator to {train.size:,} rows takes longer than there is time")
+        return self.seconds_by_rows[known] * n_rows / known if known else 0.0
+
+    def _timed(self, rows: TrainingRows, train: NDArray[np.int64]) -> Forest:
         start = time.perf_counter()
         forest = self.make(rows, train)
         self.seconds_by_rows[train.size] = time.perf_counter() - start

@@ -20,7 +20,6 @@ from billhook.budget import (
     encode_table,
     fit,
     limit_for,
-    n_values_of,
     settings_of,
     training_rows,
 )
@@ -230,7 +229,7 @@ class _CompactForest(ForestEstimator):
         if rows.classes is not None:
             first = np.unique(rows.y, return_index=True)[1]
         few = np.union1d(first, np.arange(min(200, rows.n_rows)))
-        return UserEnsemble(fitted, n_values_of(fitted(rows, few)))
+        return UserEnsemble.of(fitted, rows, few)
 
 
 class CompactForestClassifier(ClassifierMixin, _CompactForest):  # type: ignore[misc]  # scikit-learn has no types

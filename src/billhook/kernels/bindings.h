@@ -15,6 +15,7 @@ extern PyMethodDef forest_methods[];
 extern PyMethodDef growing_methods[];
 extern PyMethodDef interop_methods[];
 extern PyMethodDef pruning_methods[];
+extern PyMethodDef quantizers_methods[];
 extern PyMethodDef sgd_methods[];
 
 /* Numbers that Python takes from the kernels: add them to the module, or return -1 with an error set. */

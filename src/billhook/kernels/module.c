@@ -12,6 +12,7 @@ static int add_functions(PyObject *module)
         growing_methods,
         interop_methods,
         pruning_methods,
+        quantizers_methods,
         sgd_methods,
     };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)

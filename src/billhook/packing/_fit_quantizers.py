@@ -1,12 +1,14 @@
 """Quantizers chosen for the thresholds of a feature and, if there are rows, for its values."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array, Vector
+from billhook.forest import round_down
+from billhook.kernels import count_astray
 from billhook.packing._quantizers import (
     KEY_SHIFTS,
     LARGEST_BITS,
@@ -21,8 +23,6 @@ from billhook.packing._quantizers import (
 FEWER_DIGITS = 3
 # How many scales are tried.
 N_SCALES = 65
-# How many thresholds are tried at once.
-BLOCK = 1 << 18
 # How many times fewer rows must go another way: for steps that leave thresholds out, and for steps by the order of
 # floats, for which a target takes some more code.
 LARGE_GAIN = 4.0
@@ -77,41 +77,50 @@ def fitted_quantizer(threshold: Float32Array, bits: int, values: Vector) -> Unif
     if first.scale == 0:
         return first
     ordered = np.sort(threshold[np.isfinite(threshold)])
+    # A value lies up to a float where the float that it is rounded up to does.
+    rounded_up = -round_down(-values)
 
-    def n_wrong(quantizer: UniformQuantizer) -> Int64Array:
-        return np.asarray(quantizer.code_thresholds(threshold, values)[1].sum(axis=-1))
+    def best_of(tried: Sequence[UniformQuantizer]) -> tuple[UniformQuantizer, int]:
+        """Return the quantizer by which the fewest values go another way, the first of equals, and how many."""
+        counts = n_astray(threshold, rounded_up, tried)
+        best = int(counts.argmin())
+        return tried[best], int(counts[best])
 
-    def best_of(quantizer: UniformQuantizer, scales: list[int], offsets: list[int]) -> UniformQuantizer:
-        """Return the quantizer with the best scale and offset, of all pairs; the first of equals."""
-        pairs = [(scale, offset) for scale in scales for offset in offsets]
-        columns: Any = np.array(pairs)[:, :, None]
-        at_once = max(1, BLOCK // threshold.size)
-        blocks = [columns[start : start + at_once] for start in range(0, len(pairs), at_once)]
-        counts = [n_wrong(replace(quantizer, scale=block[:, 0], offset=block[:, 1])) for block in blocks]
-        scale, offset = pairs[int(np.concatenate(counts).argmin())]
-        return replace(quantizer, scale=scale, offset=offset)
-
-    first_wrong = int(n_wrong(first))
+    _, first_wrong = best_of([first])
     if first_wrong == 0:
         return first
     n_left_out = [0, *(1 << k for k in range(16) if 1 << k <= ordered.size // 8)]
     trimmed = [ordered[low : ordered.size - high] for low in n_left_out for high in n_left_out]
-    shorter = min((uniform_quantizer(inner, bits) for inner in trimmed), key=lambda tried: int(n_wrong(tried)))
+    shorter, n_wrong = best_of([uniform_quantizer(inner, bits) for inner in trimmed])
     # What lies beyond the last step is lost for good, for other values too: only for a large gain.
-    first = shorter if n_wrong(shorter) < first_wrong / LARGE_GAIN else first
+    first = shorter if n_wrong < first_wrong / LARGE_GAIN else first
     if first.scale == 0:
         return first
-    best = best_of(first, _between(first.scale / 2, first.scale), [first.offset])
+    best, n_wrong = best_of(_with_scales(first, first.scale / 2, first.scale))
     # Nearby lengths, and beginnings within a step.
     near = first.scale / N_SCALES
-    scales = _between(max(best.scale - near, 1), min(best.scale + near, first.scale))
+    scaled = _with_scales(best, max(best.scale - near, 1), min(best.scale + near, first.scale))
     length = (1 << best.shift) // best.scale
-    near_by = best_of(best, scales, [best.offset - shift for shift in sorted({length * k // 4 for k in range(4)})])
-    best = near_by if n_wrong(near_by) < n_wrong(best) else best
+    shifts = sorted({length * k // 4 for k in range(4)})
+    near_by, n_near_by = best_of([replace(tried, offset=best.offset - shift) for tried in scaled for shift in shifts])
+    best, n_wrong = (near_by, n_near_by) if n_near_by < n_wrong else (best, n_wrong)
     by_keys = key_quantizer(threshold, bits)
-    if by_keys.scale:
-        by_keys = best_of(by_keys, _between(by_keys.scale / 2, by_keys.scale), [by_keys.offset])
-    return by_keys if n_wrong(by_keys) < n_wrong(best) / KEY_GAIN else best
+    tried = _with_scales(by_keys, by_keys.scale / 2, by_keys.scale) if by_keys.scale else [by_keys]
+    by_keys, n_by_keys = best_of(tried)
+    return by_keys if n_by_keys < n_wrong / KEY_GAIN else best
+
+
+def n_astray(threshold: Float32Array, values: Float32Array, quantizers: Sequence[UniformQuantizer]) -> Int64Array:
+    """Return how many of these values, ascending, go another way than thresholds that become codes.
+
+    Of all thresholds together, for each quantizer; all have codes of as many bits.
+    """
+    power, offset, scale = np.array([(tried.power, tried.offset, tried.scale) for tried in quantizers], np.int64).T
+    counts = np.empty(len(quantizers), np.int64)
+    count_astray(
+        np.ascontiguousarray(threshold), values, power.copy(), offset.copy(), scale.copy(), quantizers[0].bits, counts
+    )
+    return counts
 
 
 def key_quantizer(threshold: Float32Array, bits: int) -> UniformQuantizer:
@@ -126,9 +135,10 @@ def key_quantizer(threshold: Float32Array, bits: int) -> UniformQuantizer:
     return UniformQuantizer(NO_SHIFT - shift, offset, scale, bits)
 
 
-def _between(low: float, high: float) -> list[int]:
-    """Return whole numbers from one to another, the highest first."""
-    return sorted({max(round(number), 1) for number in np.linspace(low, high, N_SCALES)}, reverse=True)
+def _with_scales(quantizer: UniformQuantizer, low: float, high: float) -> list[UniformQuantizer]:
+    """Return the quantizer with scales from one to another, the highest first."""
+    scales = {max(round(number), 1) for number in np.linspace(low, high, N_SCALES)}
+    return [replace(quantizer, scale=scale) for scale in sorted(scales, reverse=True)]
 
 
 def exact_quantizers(thresholds: list[Float32Array], n_splits: int) -> list[UniformQuantizer] | None:

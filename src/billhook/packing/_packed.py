@@ -142,6 +142,10 @@ class Packed:
             base = base + self.base
         elif base.size == 1 and self.link == "identity":  # a number for each of the two classes
             value, base = value * [-0.5, 0.5], 0.5 + base * [-0.5, 0.5]
+        elif self.link == "softmax" and base.size < len(
+            self.classes
+        ):  # the softmax of two scores is the logistic function of their difference
+            about["link"] = "logistic"
         return replace(coded, value=value, base=base, **about)
 
     def with_encoding(self, encoding: Encoding | None) -> "Packed":

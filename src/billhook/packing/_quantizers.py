@@ -13,6 +13,7 @@ then floor(key / 2^v) stands for ceil(x 2^p), where the key is a whole number in
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +65,7 @@ class RankQuantizer:
 
 @dataclass(frozen=True)
 class UniformQuantizer:
-    """Codes of steps of equal length: `power` p, `offset` and `scale` of the formula above, and the bits of a code.
-
-    With columns of offsets and scales all results are columns too, one row for each.
-    """
+    """Codes of steps of equal length: `power` p, `offset` and `scale` of the formula above, and the bits of a code."""
 
     power: int
     offset: int
@@ -103,7 +101,7 @@ class UniformQuantizer:
                 scaled = np.ceil(np.ldexp(x.astype(np.float64), self.power))
             fixed = np.clip(np.nan_to_num(scaled, nan=0.0), -(2.0**31), 2.0**31 - 1).astype(np.int64)
         fine = np.clip(fixed - self.offset, 0, N_FINE - 1)
-        code = np.where(self.scale, fine * self.scale >> self.shift, fine)
+        code = fine * self.scale >> self.shift if self.scale else fine
         return np.where(np.isnan(x), MISSING, np.minimum(code, self.n_codes - 1))
 
     def threshold_codes(self, threshold: Float32Array, values: Vector) -> Int64Array:
@@ -116,13 +114,12 @@ class UniformQuantizer:
     def code_thresholds(self, threshold: Float32Array, values: Vector) -> tuple[Int64Array, Int64Array]:
         """Return the codes of thresholds, as `threshold_codes`, and how many values go another way at each."""
         code = self.codes(threshold)
-        highest = self._highest
         below = np.searchsorted(values, threshold, side="right")
 
         def side(code: Int64Array) -> tuple[Vector, Int64Array]:
             """Return the largest number with a code, and how many values go another way if a threshold has it."""
             largest = self.largest(code)
-            bound = round_down(np.where(code < highest, largest, np.inf))
+            bound = round_down(np.where(code < self._highest, largest, np.inf))
             return largest, np.abs(np.searchsorted(values, bound, side="right") - below)
 
         down, up = np.clip(code - 1, 0, self.n_codes - 2), np.clip(code, 0, self.n_codes - 2)
@@ -134,15 +131,14 @@ class UniformQuantizer:
         codes = np.where(is_beyond, self.n_codes - 1, np.where(is_down, down, up))
         return codes, np.where(is_beyond, values.size - below, np.where(is_down, off_down, off_up))
 
-    @property
-    def _highest(self) -> Int64Array:
+    @cached_property
+    def _highest(self) -> int:
         """The code of infinity."""
-        return self.codes(np.array([np.inf], np.float32))
+        return int(self.codes(np.array([np.inf], np.float32))[0])
 
     def largest(self, code: Int64Array) -> Vector:
         """Return the largest number with a code, or a smaller one, if codes went on for ever."""
-        scaled = -((-(code + 1) << self.shift) // np.maximum(self.scale, 1)) - 1
-        fine = np.where(self.scale, scaled, code)
+        fine = -((-(code + 1) << self.shift) // self.scale) - 1 if self.scale else code
         if self.is_by_keys:
             return floats_of_keys(((fine + self.offset + 1) << self.fine_shift) - 1).astype(np.float64)
         return np.ldexp((fine + self.offset).astype(np.float64), -self.power)

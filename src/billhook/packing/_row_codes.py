@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array
-from billhook.packing._quantizers import MISSING, Quantizer
+from billhook.kernels import code_rows
+from billhook.packing._quantizers import MISSING, Quantizer, RankQuantizer, UniformQuantizer
 
 # Codes that a byte can tell apart; the highest is that of missing values, where there are any.
 BYTE_CODES = 256
+# Values that are coded between two looks at the clock.
+VALUES_AT_ONCE = 1 << 22
+# Instead of the power, offset, scale and bits of a feature: 0 in all rows.
+NO_STEPS = (0, 0, 0, 0)
 
 
 class RowCodes:
@@ -56,15 +61,33 @@ class RowCodes:
         if self._kept is None:
             n_codes = max((quantizer.n_codes for quantizer in self._quantizers if quantizer is not None), default=1)
             is_byte = n_codes + self.has_missing.any() <= BYTE_CODES
-            kept = np.zeros(self.shape, np.uint8 if is_byte else np.uint16)
+            kept: NDArray[Any] = np.empty(self.shape, np.uint8 if is_byte else np.uint16)
             self._kept_missing = np.iinfo(kept.dtype).max
-            for k in range(self.shape[1]):
-                check_time()
-                code = self._found(slice(None), k)
-                if code is not None:
-                    kept[:, k] = np.where(code == MISSING, self._kept_missing, code)
+            self._write(kept)
             self._kept = kept
         return self
+
+    def _write(self, kept: NDArray[Any]) -> None:
+        """Write all codes: those of steps row by row, those that are searched for by feature."""
+        n_rows, n_features = self.shape
+        steps = [
+            (quantizer.power, quantizer.offset, quantizer.scale, quantizer.bits)
+            if isinstance(quantizer, UniformQuantizer)
+            else NO_STEPS
+            for quantizer in self._quantizers
+        ]
+        power, offset, scale, bits = (np.array(numbers, np.int64) for numbers in zip(*steps, strict=True))
+        at_once = max(1, VALUES_AT_ONCE // n_features)
+        for start in range(0, n_rows, at_once):
+            check_time()
+            rows = slice(start, start + at_once)
+            x = np.ascontiguousarray(self._X[rows, :n_features])
+            code_rows(x, power, offset, scale, bits, self._kept_missing if self._missing_values else -1, kept[rows])
+        for k, quantizer in enumerate(self._quantizers):
+            if isinstance(quantizer, RankQuantizer):
+                check_time()
+                code = self._found(slice(None), k)
+                kept[:, k] = np.where(code == MISSING, self._kept_missing, code)
 
     def __getitem__(self, rows: Any) -> Float32Array:
         n_rows = len(range(*rows.indices(len(self._X)))) if isinstance(rows, slice) else len(rows)
