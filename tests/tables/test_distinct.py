@@ -87,6 +87,7 @@ FRAMES = {
     "dictionary in pandas": pandas_of(["b", None, "a"], pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))),
     "polars text": polars_of(TEXTS, pl.String),
     "polars categories": polars_of(TEXTS, pl.Categorical),
+    "polars categories far on": polars_of([*map(str, range(50)), "x", None, "x", "w"], pl.Categorical).tail(4),
     "polars declared": polars_of(["z", None, "b", "z"], pl.Enum(["z", "unseen", "b"])),
     "polars text, no rows": polars_of([], pl.String),
     "polars nothing": polars_of([None, None], pl.String),

@@ -46,7 +46,7 @@ def distinct_of(series: Any) -> Distinct:
 
 def distinct_cells(cells: Sequence[Any]) -> Distinct:
     """Return the different values of cells, in which None is missing."""
-    numbers = _Numbers({None: -1})
+    numbers = _ValueNumbers({None: -1})
     codes = np.fromiter(map(numbers.__getitem__, cells), np.int32, len(cells))
     return Distinct(codes, list(numbers)[1:])
 
@@ -59,7 +59,7 @@ def cells_of(series: Any) -> list[Any]:
     ]
 
 
-class _Numbers(dict[Any, int]):
+class _ValueNumbers(dict[Any, int]):
     """A number for each value, counted from 0 after a first entry, in the order in which they are asked for."""
 
     def __missing__(self, value: Any) -> int:
@@ -96,9 +96,10 @@ def _polars_codes(series: Any) -> NDArray[np.integer[Any]]:
     import polars as pl
 
     numbered = series.cast(pl.Categorical) if series.dtype == pl.String else series
+    numbers: NDArray[np.int64] = numbered.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     # Counted through all columns that there are, so that they may be large.
-    numbers = numbered.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    return np.unique(numbers, return_inverse=True)[1]
+    is_large = numbers.max(initial=-1) > 2 * len(numbers)
+    return np.unique(numbers, return_inverse=True)[1] if is_large else numbers
 
 
 def _pyarrow_codes(cells: Any) -> NDArray[np.integer[Any]] | None:

@@ -68,8 +68,13 @@ def frame_columns(
     """
     frame, all_names = _opened(X)
     return {
-        name: _column(frame[:, place], name, is_categorical=name in categorical)
-        for place, name in enumerate(all_names)
+        # Asked for a column by its place, narwhals lists the names of all.
+        name: _column(
+            frame.get_column(name) if isinstance(own_name, str) else frame[:, place],
+            name,
+            is_categorical=name in categorical,
+        )
+        for place, (name, own_name) in enumerate(zip(all_names, _own_names(X), strict=True))
         if names is None or name in names
     }
 
