@@ -71,7 +71,7 @@ def test_what_is_broken_off_does_not_count():
         TrialRunner(rows := rows_of(load_digits, 3), score_of(None, rows)),
         (512, 1024),
         ThreadExecutor(2),
-        Clock(3_000.0, Hand(ticks=True)),
+        Clock(2_000.0, Hand(ticks=True)),
     )
     search.run()
     evaluated = [by_split for by_split in search.outcomes.values() if 0 in by_split]

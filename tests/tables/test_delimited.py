@@ -225,3 +225,34 @@ def test_texts_without_end_are_not_kept(tmp_path, monkeypatch):
     assert read_table(tmp_path / "rows.csv", "y").left_out == {
         "a": "is text with more than 50 different values: an identifier or free text"
     }
+
+
+@pytest.mark.parametrize("most_known", [0, 10, _collect.MOST_KNOWN])
+def test_numbers_that_are_remembered_are_those_that_stand_there(tmp_path, monkeypatch, most_known):
+    """Columns that repeat their numbers, that do not, and that begin or cease to do so some blocks down."""
+    monkeypatch.setattr(_collect, "MOST_KNOWN", most_known)
+    rng = np.random.default_rng(0)
+    n_rows = 5 * _collect.BLOCK // 2
+    few = rng.choice(["1", " 1", "1.0 ", "-0.0", "0", "1e400", "-inf", "16777217", "0.1", *MISSING], n_rows)
+    many = rng.normal(size=n_rows).astype(str)
+    is_late = np.arange(n_rows) > _collect.BLOCK
+    texts = rng.choice(["a", " a", "a  ", "b", "NA", "?", "1"], n_rows)
+    underlined = np.where(is_late & (few == "1"), "1_0", few)
+    cells = {
+        "few": few,
+        "many": many,
+        "ceases": np.where(is_late, many, few),
+        "begins": np.where(is_late, few, many),
+        "texts": texts,
+        "underlined": underlined,
+    }
+    lines = [",".join(row) for row in zip(*cells.values(), strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join(cells), *lines]) + "\n")
+    table = read_features(tmp_path / "rows.csv")
+    for name in ("few", "many", "ceases", "begins"):
+        with np.errstate(over="ignore"):
+            expected = np.array([_collect.as_number(str(cell)) for cell in cells[name]]).astype(np.float32)
+        assert column(table, name).tobytes() == expected.tobytes()
+    for name in ("texts", "underlined"):
+        stripped = [str(cell).strip() for cell in cells[name]]
+        assert column(table, name) == [None if _collect.is_missing(text) else text for text in stripped]

@@ -17,7 +17,7 @@ MAY_DO = 3.0
 # What is begun fills this share of the time left, by what its first trees took; it is begun so often.
 FILLED, MOST_TIMES = 0.9, 3
 # So many times as long as there is time for may turn out not to be.
-HOPE = 1.3
+HOPE = 1.5
 # Trees that are grown all at once are begun if the time is this share or more of what they seem to take.
 ALL_AT_ONCE = 0.5
 # So many times more rows are worth beginning again.

@@ -17,6 +17,8 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 BLOCK = 512
 # More different texts than these are not kept: no model could use them.
 MOST_TEXTS = 2**16
+# So many numbers are remembered by what stands in the file, for columns of which at most a share in a block is new.
+MOST_KNOWN, MOST_NEW = 2**16, 0.5
 # Up to this share of different texts that are no numbers, the others are what is meant.
 STRAY = 0.1
 WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -132,8 +134,13 @@ def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[Read
 
 
 def _one_pass(blocks: Iterator[TextRows], wanted: Sequence[ReadAs]) -> tuple[list["_Collector"], set[int]]:
-    kinds: dict[ReadAs, type[_Numbers | _Texts | _Cells]] = {"guess": _Numbers, "text": _Texts, "label": _Cells}
-    columns: list[_Collector] = [kinds[kind]() for kind in wanted]
+    known = _KnownNumbers()
+    kinds: dict[ReadAs, Callable[[], _Collector]] = {
+        "guess": lambda: _Numbers(known),
+        "text": _Texts,
+        "label": _Cells,
+    }
+    columns = [kinds[kind]() for kind in wanted]
     late: set[int] = set()
     for number, rows in enumerate(blocks):
         check_time()
@@ -155,16 +162,35 @@ class _Collector(Protocol):
         """Return the whole column."""
 
 
+class _KnownNumbers(dict[str, float]):
+    """The numbers of all columns by the cells that hold them, as to look one up is faster than to read it."""
+
+    def __missing__(self, cell: str) -> float:
+        number = self[cell] = as_number(cell)
+        return number
+
+
 class _Numbers:
-    def __init__(self) -> None:
+    def __init__(self, known: _KnownNumbers) -> None:
         self.parts: list[NDArray[np.float32]] = []
+        self.known = known
+        self.are_known = True
 
     def add(self, cells: Sequence[str]) -> bool:
         try:
-            self.parts.append(_numbers(cells))
+            self.parts.append(self._looked_up(cells) if self.are_known else _numbers(cells))
         except ValueError:
             return False
         return True
+
+    def _looked_up(self, cells: Sequence[str]) -> NDArray[np.float32]:
+        if len(self.known) > MOST_KNOWN:
+            self.known.clear()
+        n_known = len(self.known)
+        with np.errstate(over="ignore"):
+            numbers = np.fromiter(map(self.known.__getitem__, cells), np.float32, len(cells))
+        self.are_known = len(self.known) - n_known <= MOST_NEW * len(cells)
+        return numbers
 
     def finished(self) -> NDArray[np.float32]:
         column = np.concatenate([np.zeros(0, np.float32), *self.parts])
@@ -182,28 +208,38 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:
         return np.fromiter(map(as_number, cells), np.float32, len(cells))
 
 
+class _TextNumbers(dict[str, int]):
+    """The number of its text for each cell; `index` has the texts, without blanks around them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index: dict[str, int] = {}
+
+    def __missing__(self, cell: str) -> int:
+        number = self[cell] = self.index.setdefault(cell.strip(), len(self.index))
+        return number
+
+
 class _Texts:
     def __init__(self) -> None:
         self.parts: list[NDArray[np.int32]] = []
-        self.index: dict[str, int] = {}
+        self.numbers = _TextNumbers()
         self.is_full = False
 
     def add(self, cells: Sequence[str]) -> bool:
         if self.is_full:
             return True
-        index = self.index
-        self.parts.append(
-            np.fromiter((index.setdefault(cell.strip(), len(index)) for cell in cells), np.int32, len(cells))
-        )
-        if len(index) > MOST_TEXTS:
+        self.parts.append(np.fromiter(map(self.numbers.__getitem__, cells), np.int32, len(cells)))
+        if len(self.numbers.index) > MOST_TEXTS:
             self.is_full = True
             self.parts.clear()
+            self.numbers.clear()
         return True
 
     def finished(self) -> Categorical | UnusableColumn:
         if self.is_full:
-            return unusable_texts(self.index)
-        return categorical_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.index))
+            return unusable_texts(self.numbers.index)
+        return categorical_of(np.concatenate([np.zeros(0, np.int32), *self.parts]), list(self.numbers.index))
 
 
 class _Cells:

@@ -47,7 +47,7 @@ class Delimited(NamedTuple):
             if self.has_names:
                 next(rows)
             for block in blocks_of(rows):
-                if any(len(row) != len(self.names) for row in block):
+                if set(map(len, block)) != {len(self.names)}:
                     raise ValueError(_ragged(self))
                 yield block
 
@@ -73,7 +73,7 @@ def delimited(path: Path) -> Delimited:
 def _rows(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Iterator[Sequence[str]]:
     """Return the cells of each line that has any; where strict, a quote that is not closed is an error."""
     lines = _lines(lines, delimiter)
-    return (row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict) if row)
+    return filter(None, csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict))
 
 
 def _lines(lines: Iterable[str], delimiter: str) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """Data frames of any library (pandas, polars, pyarrow and others that narwhals knows), made into tables."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from decimal import Decimal
 from reprlib import repr as short
 from typing import Any, Literal, get_args
@@ -14,6 +14,7 @@ from billhook._deadline import check_time
 from billhook._types import Task
 from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
+from billhook.tables._distinct import cells_of, distinct_of
 from billhook.tables._labels import TrainingLabels, label_name, target_of
 from billhook.tables._table import Table, training_table
 
@@ -29,6 +30,7 @@ REMEDIES = {
     "Struct": "make a column of each part",
 }
 DROP_IT = "turn it into numbers or text, or drop it"
+NUMBERS = (bool, int, float, Decimal)
 MIXED = "cast the column to one type: numbers, or text for categories"
 
 
@@ -66,8 +68,13 @@ def frame_columns(
     """
     frame, all_names = _opened(X)
     return {
-        name: _column(frame[:, place], name, is_categorical=name in categorical)
-        for place, name in enumerate(all_names)
+        # Asked for a column by its place, narwhals lists the names of all.
+        name: _column(
+            frame.get_column(name) if isinstance(own_name, str) else frame[:, place],
+            name,
+            is_categorical=name in categorical,
+        )
+        for place, (name, own_name) in enumerate(zip(all_names, _own_names(X), strict=True))
         if names is None or name in names
     }
 
@@ -169,48 +176,68 @@ def _names_of(X: Any) -> tuple[str, ...]:
 
 def _column(series: Any, name: str, *, is_categorical: bool) -> Column:
     check_time()
-    kind, cells = _kind_of(series, name)
+    kind = _kind_of(series, name)
     if kind == "number" and not is_categorical:
-        return _numbers(series) if cells is None else _as_float32(cells)
-    cells = _cells(series) if cells is None else cells
+        return _object_numbers(series) if _is_of_objects(series) else _numbers(series)
+    codes, values = distinct_of(series)
     declared = None
-    if kind == "category" and _declares_order(series):
-        declared = [text_of(value) for value in series.cat.get_categories().to_list()]
-    index: dict[Any, int] = {None: -1}
-    codes = np.fromiter((index.setdefault(cell, len(index) - 1) for cell in cells), np.int32, len(cells))
-    return categorical_of(codes, [text_of(value) for value in list(index)[1:]], declared, missing=frozenset())
+    if kind == "category":
+        _check_categories(values, series, name)
+        if _declares_order(series):
+            declared = [text_of(value) for value in series.cat.get_categories().to_list()]
+    return categorical_of(codes, [text_of(value) for value in values], declared, missing=frozenset())
 
 
 def _declares_order(series: Any) -> bool:
     """Return whether the categories have an order of their own, and not that in which they occur."""
-    return str(series.dtype).startswith("Enum") or bool(series.implementation.is_pandas_like())
+    if series.implementation.is_pandas_like():
+        return hasattr(series.to_native(), "cat")  # which a dictionary of pyarrow in a frame of pandas lacks
+    return str(series.dtype).startswith("Enum")
 
 
-def _kind_of(series: Any, name: str) -> tuple[FrameKind, list[Any] | None]:
-    """Return what a column holds, and its cells if only they tell; refuse what is neither numbers nor text."""
+def _is_of_objects(series: Any) -> bool:
+    """Return whether only the values tell what a column holds."""
+    import narwhals.stable.v1 as nw
+
+    return series.dtype in (nw.Object, nw.Unknown)
+
+
+def _kind_of(series: Any, name: str) -> FrameKind:
+    """Return what a column holds; refuse what is neither numbers nor text, but for single categories."""
     import narwhals.stable.v1 as nw
 
     dtype = series.dtype
     if dtype.is_numeric() or dtype == nw.Boolean:
-        return "number", None
+        return "number"
     if dtype == nw.String:
-        return "text", None
-    if dtype in (nw.Object, nw.Unknown):
-        cells = _cells(series)
-        return _kind_of_values(cells, name), cells
+        return "text"
+    if _is_of_objects(series):
+        return _kind_of_objects(series, name)
     if dtype in (nw.Categorical, nw.Enum):
-        cells = _cells(series)
-        _kind_of_values(cells, name)
-        return "category", cells
+        return "category"
     type_name = str(dtype).partition("(")[0]
     raise ValueError(f"column {name!r} is of the type {dtype}: {REMEDIES.get(type_name, DROP_IT)}")
+
+
+def _kind_of_objects(series: Any, name: str) -> FrameKind:
+    types = set(map(type, series.drop_nulls().to_list()))
+    if types <= set(NUMBERS):
+        return "number"
+    return "text" if types == {str} else _kind_of_values(cells_of(series), name)
+
+
+def _check_categories(values: list[Any], series: Any, name: str) -> None:
+    """Raise ValueError for categories that are neither numbers nor text."""
+    types = set(map(type, values))
+    if not (types <= {str} or types <= set(NUMBERS)):
+        _kind_of_values(cells_of(series), name)
 
 
 def _kind_of_values(cells: list[Any], name: str) -> FrameKind:
     """Return what a column holds by the types of its values."""
     examples = {type(cell): cell for cell in reversed(cells) if cell is not None}
     are_text = {issubclass(type_, str) for type_ in examples}
-    odd = [value for type_, value in examples.items() if not issubclass(type_, (str, bool, int, float, Decimal))]
+    odd = [value for type_, value in examples.items() if not issubclass(type_, (str, *NUMBERS))]
     if odd:
         raise ValueError(f"column {name!r} holds {short(odd[0])}, a {type(odd[0]).__name__}: {DROP_IT}")
     if len(are_text) == 2:
@@ -220,14 +247,6 @@ def _kind_of_values(cells: list[Any], name: str) -> FrameKind:
             f"column {name!r} holds text and numbers, such as {short(text)} and {short(number)}: {MIXED}"
         )
     return "text" if True in are_text else "number"
-
-
-def _cells(series: Any) -> list[Any]:
-    """Return the values as Python objects, None where one is missing."""
-    return [
-        None if is_null or cell is None or cell != cell else cell.item() if isinstance(cell, np.generic) else cell
-        for cell, is_null in zip(series.to_list(), series.is_null().to_list(), strict=True)
-    ]
 
 
 def _numbers(series: Any) -> NDArray[np.float32]:
@@ -244,16 +263,23 @@ def _numbers(series: Any) -> NDArray[np.float32]:
     return numbers
 
 
-def _as_float32(cells: Sequence[Any]) -> NDArray[np.float32]:
+def _object_numbers(series: Any) -> NDArray[np.float32]:
+    cells = np.empty(len(series), object)
+    cells[:] = series.to_list()
+    cells[np.asarray(series.is_null().to_numpy(), np.bool_)] = np.nan
     with np.errstate(over="ignore"):
-        return np.array([np.nan if cell is None else float(cell) for cell in cells], np.float64).astype(np.float32)
+        return cells.astype(np.float64).astype(np.float32)
 
 
 def _labels(series: Any, name: str) -> LabelColumn:
-    kind, cells = _kind_of(series, name)
     import narwhals.stable.v1 as nw
 
+    kind = _kind_of(series, name)
+    if kind == "category":
+        distinct = distinct_of(series)
+        _check_categories(distinct.values, series, name)
+        return LabelColumn(distinct.cells(), is_text=True)
     labels = np.empty(len(series), object)
-    labels[:] = _cells(series) if cells is None else cells
+    labels[:] = cells_of(series)
     is_number = kind == "number" and series.dtype != nw.Boolean and not any(isinstance(cell, bool) for cell in labels)
     return LabelColumn(labels, not is_number)

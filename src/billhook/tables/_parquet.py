@@ -75,7 +75,7 @@ def _labels(cells: Any, name: str) -> LabelColumn:
             f"the label column {name!r} is of the type {cells.type}: only numbers and text can be predicted"
         )
     labels = np.empty(len(cells), object)
-    labels[:] = cells.to_pylist()
+    labels[:] = _plain(cells).to_pylist()
     return LabelColumn(labels, not _is_number(cells.type))
 
 
@@ -91,12 +91,15 @@ def _column(cells: Any, *, is_categorical: bool) -> Column | UnusableColumn:
     return UnusableColumn(f"is of the type {cells.type}, which is not read")
 
 
-def _categorical(cells: Any) -> Categorical | UnusableColumn:
+def _plain(cells: Any) -> Any:
+    """Return cells without a dictionary: each part of a file may number its names differently."""
     from pyarrow import types
 
-    # Each part of a file may number its names differently.
-    plain = cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
-    encoded = plain.dictionary_encode().combine_chunks()
+    return cells.cast(cells.type.value_type) if types.is_dictionary(cells.type) else cells
+
+
+def _categorical(cells: Any) -> Categorical | UnusableColumn:
+    encoded = _plain(cells).dictionary_encode().combine_chunks()
     texts = [text_of(value) for value in encoded.dictionary.to_pylist()]
     if len(texts) > MOST_TEXTS:
         return unusable_texts(texts)
