@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
+from typing import Literal
 
 import numpy as np
 
@@ -181,8 +182,6 @@ class Search(TimedResults):
     def _is_time_up(self) -> bool:
         return self.n_trials is None and self.is_late(self._explore_until())
 
-    # The time
-
     def _explore_until(self) -> float:
         """Return the share of the time, without what the last model will take, that trying has."""
         if self.clock.limit is None:
@@ -191,7 +190,7 @@ class Search(TimedResults):
         if len(finalists) < 2:
             return EXPLORE_AT_MOST
         n_rows = self.n_learned_from_in(is_final=False)
-        seconds = ALL_SPLITS_TAKE * sum(self.seconds_of(candidate.trial, n_rows) for candidate in finalists)
+        seconds = ALL_SPLITS_TAKE * sum(self.seconds_of(one.trial, n_rows) for one in finalists)
         return float(np.clip(1.0 - seconds / max(self.end_at(1.0), 1e-9), EXPLORE_UNTIL, EXPLORE_AT_MOST))
 
     def _explore_end(self) -> TimeLimit | None:
@@ -292,7 +291,7 @@ class Search(TimedResults):
     def _next(self, budget: int) -> list[Trial]:
         """Return trials that differ little from the best ones; where there are none, from the best of the last."""
         wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
-        trials: list[Trial] = []
+        trials: dict[Trial, None] = {}
         for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
             if len(trials) >= LEAST_BATCH or not wanted:
                 break
@@ -302,11 +301,8 @@ class Search(TimedResults):
             for place in self.random.permutation(len(near)):
                 if len(trials) == most:  # to find the bins takes longer than many a trial
                     break
-                trials += [trial for trial in self._canonical([near[place]]) if self._is_new(trial, trials)]
-        return trials
-
-    def _is_new(self, trial: Trial, trials: list[Trial]) -> bool:
-        return trial not in self.outcomes and trial not in trials
+                trials |= dict.fromkeys(set(self._canonical([near[place]])) - self.outcomes.keys())
+        return list(trials)
 
     def _canonical(self, trials: Iterable[Trial], most: int | None = None) -> list[Trial]:
         """Return the first different trials that make sense, `most` or all, with the bits and bins they come to."""
@@ -375,7 +371,10 @@ class Search(TimedResults):
         """Return what is tried first."""
         rows = self.trying.rows
         growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
-        return first_trials(growths, self._in_order(), self.trying.n_values, first_counts_most=self._counts_last_most)
+        others: Literal["as_many", "soon", "later"] = "as_many"
+        if self._counts_last_most:
+            others = "later" if self.n_trials is None else "soon"
+        return first_trials(growths, self._in_order(), self.trying.n_values, others=others)
 
     def _waves(self, starts: list[Trial]) -> Iterator[list[Trial]]:
         """Yield what is tried together: the first growths, finer codes than the best of them has, and so on."""

@@ -141,11 +141,11 @@ def first_compression_configs(n_values: int, budget: int) -> list[CompressionCon
 
 
 def first_trials(
-    growths: list[GrowthConfig], budgets: list[int], n_values: int, *, first_counts_most: bool
+    growths: list[GrowthConfig], budgets: list[int], n_values: int, *, others: Literal["as_many", "soon", "later"]
 ) -> list[Trial]:
     """Return what is tried first: all first compressions with one growth, and each other growth with one of them.
 
-    Where the first budget counts most, there is one trial for each of the others, when some are known for it.
+    The budgets other than the first have as many trials, or one each: soon, or when several are known for the first.
     """
     trials = []
     for place, growth in enumerate(growths):
@@ -155,8 +155,11 @@ def first_trials(
                 # What refines tells more of a growth than what does not: the second does so, if not the first.
                 likely = configs[0].l2 is None
                 configs = configs[likely : likely + 1]
-            if budget == budgets[0] or place == 1 or not first_counts_most:
+            if budget == budgets[0] or others == "as_many" or (others == "later" and place == 1):
                 trials += [Trial(budget, growth, config) for config in configs]
+    if others == "soon":
+        rest = [Trial(budget, growths[0], first_compression_configs(n_values, budget)[0]) for budget in budgets[1:]]
+        trials[1:1] = rest
     return trials
 
 
