@@ -98,6 +98,20 @@ def test_a_larger_budget_does_no_worse_on_the_rows_it_was_chosen_on():
     assert search.n_done == 12
 
 
+def test_where_the_best_could_not_be_compared_a_worse_one_that_was_is_not_taken():
+    search = search_of(runner_of(load_iris), (300, 600), n_trials=2)
+    search.run()
+    best = search.best(600)
+    small = replace(best.trial, budget=300)
+    outcome = search.outcomes[best.trial][0]
+    worse = replace(outcome, trial=small, score=outcome.score - 0.5)
+    finals = {number: replace(worse, split=number) for number in search.final_splits}
+    search.outcomes = {best.trial: {0: outcome}, small: {0: worse, **finals}}
+    assert search.best(600).trial == best.trial
+    search.outcomes[best.trial] |= {n: replace(outcome, split=n, packed=None) for n in search.final_splits}
+    assert search.best(600).trial == small  # on other rows, the best was too large
+
+
 def test_rows_that_judge_are_not_learned_from():
     runner = runner_of(load_iris)
     seen = []

@@ -85,6 +85,9 @@ class TrialResults:
         return float(np.mean(finite)) if finite else 0.0
 
     def best(self, budget: int) -> Candidate | None:
-        """Return the best of the finalists, or else of all."""
-        candidates = self.candidates(budget, final=True) or self.candidates(budget)
-        return candidates[0] if candidates else None
+        """Return the best of the finalists, or else of all: where the best of all could not be compared in time."""
+        finalists, tried = self.candidates(budget, final=True), self.candidates(budget)
+        if not finalists or not tried:
+            return next(iter(finalists or tried), None)
+        was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
+        return finalists[0] if was_compared else tried[0]

@@ -15,6 +15,7 @@ from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._results import Candidate
 from billhook.budget._space import (
+    QUICKEST,
     Trial,
     finer,
     first_compression_configs,
@@ -141,7 +142,7 @@ class Search(TimedResults):
             self._take_fewer_rows(self.trying.rows.n_rows // FEWER)
         self._take_fewer_rows(FEWEST_ROWS)
         for budget in (min(trial.budget, SMALL_BUDGET), trial.budget):
-            self._run(self._canonical([replace(trial, budget=budget)]), 0, is_quick=True)
+            self._run(self._canonical([replace(trial, budget=budget, compression=QUICKEST)]), 0, is_quick=True)
             if self.best(self.budgets[-1]) is not None:
                 return
 

@@ -80,6 +80,8 @@ class Trial:
     compression: CompressionConfig
 
 
+# Nothing is learned again, and each number is rounded by itself.
+QUICKEST = CompressionConfig(leaf_bits=3, rounding="alone")
 # More leaves than any tree of a user's ensemble has.
 MOST_LEAVES = 1 << 20
 LEAVES = (4, MOST_LEAVES)
@@ -94,6 +96,8 @@ OVERGROW_VALUES = (1.0, 1.5, 2.0, 3.0)
 MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 # Histograms of more bins, over all features, make growing slow: with one number a leaf, and with several.
 MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
+# With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
+SOON_SHARED = 64
 # The share of the budget that a codebook may take.
 CODEBOOK_SHARE = 0.2
 
@@ -137,7 +141,9 @@ def first_compression_configs(n_values: int, budget: int) -> list[CompressionCon
     bits = 3 if n_values <= 10 else 2
     shared = [CompressionConfig(overgrow, 1.0, 4, entries, True, "labels") for overgrow in (1.0, 2.0)]
     refined = CompressionConfig(2.0, 1.0, bits, rounding="labels")
-    return [*shared, refined] if n_values > 3 else [CompressionConfig(leaf_bits=4), refined, *shared]
+    if n_values <= 3:
+        return [CompressionConfig(leaf_bits=4), refined, *shared]
+    return [*shared, refined] if n_values <= SOON_SHARED else [refined, *shared]
 
 
 def first_trials(
