@@ -112,6 +112,19 @@ def test_where_the_best_could_not_be_compared_a_worse_one_that_was_is_not_taken(
     assert search.best(600).trial == small  # on other rows, the best was too large
 
 
+def test_what_is_compared_does_not_depend_on_the_unit_of_the_score():
+    rows = rows_of(load_diabetes)
+    n_compared = []
+    for unit in (1e-3, 1.0, 1e3):
+        searches = []
+        scaled = replace(rows, y=rows.y * unit)
+        fit(scaled, 600, n_trials=6, scoring="neg_mean_squared_error", progress=searches.append)
+        by_split = searches[-1].outcomes.values()
+        n_compared.append([sum(number in one for one in by_split) for number in searches[-1].final_splits])
+    assert n_compared[0] == n_compared[1] == n_compared[2]
+    assert n_compared[0][0] > 2
+
+
 def test_rows_that_judge_are_not_learned_from():
     runner = runner_of(load_iris)
     seen = []

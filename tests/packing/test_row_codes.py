@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from billhook.packing import RowCodes, bin_features, codes_of
+from billhook.packing import RowCodes, bin_features, code_features, codes_of
 
 
 def made_up(n_rows=700, missing=0.0):
@@ -69,3 +69,13 @@ def test_bins_of_missing_values_are_the_last(bins):
             np.testing.assert_array_equal(codes[there, k], of_code)
         np.testing.assert_array_equal(np.isnan(binned.bins(rows)), np.isnan(X[rows]))
         binned.codes.keep()
+
+
+def test_rows_may_begin_anywhere_in_memory():
+    X = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    memory = np.zeros(X.nbytes + 1, np.uint8)
+    shifted = memory[1:].view(np.float32).reshape(X.shape)
+    shifted[:] = X
+    assert not shifted.flags.aligned
+    quantizers = code_features(X, 5, 100).coding.quantizers
+    np.testing.assert_array_equal(RowCodes(shifted, quantizers).keep()[:], RowCodes(X, quantizers).keep()[:])

@@ -130,7 +130,8 @@ def choose_encoding(
             if not gaps:
                 raise
             break
-        gaps.append((one_hot > ordered) - (one_hot < ordered) if np.isinf(one_hot + ordered) else one_hot - ordered)
+        # An infinite one, where a model of one of them is too large, decides.
+        gaps.append(one_hot - ordered if one_hot != ordered else 0.0)
     return "one_hot" if np.mean(gaps) > 0.0 else "ordered"
 
 

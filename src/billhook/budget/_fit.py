@@ -165,7 +165,7 @@ def search_budgets(
 
 
 def build(rows: TrainingRows, trial: Trial, *, user_ensemble: UserEnsemble | None = None, seed: int = 0) -> Packed:
-    """Return the model of a trial, learned from all rows."""
+    """Return the model of a trial, learned from all rows, or from as many as there is memory for."""
     runner = TrialRunner(rows, score_of(None, rows), seed, user_ensemble)
     return runner.build(trial, runner.split_of_last(trial))
 

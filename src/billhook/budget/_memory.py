@@ -3,12 +3,12 @@
 import numpy as np
 
 from billhook._types import RowNumbers
+from billhook.kernels import GROWTH_LANES
 
 # What the last model takes of memory beside the rows: at most so many times what they take, or so many bytes.
 MOST_TIMES, ENOUGH_BYTES = 1.65, 330_000_000
 # What growing takes besides, whatever the number of rows: about that of its histograms.
 FOR_HISTOGRAMS = 60_000_000
-LANES = 8
 # As many rows as finalists learn from are always learned from.
 LEAST_ROWS = 120_000
 
@@ -25,7 +25,7 @@ def n_rows_to_grow(shape: tuple[int, ...], n_values: int, bins: int) -> int:
     derivatives, and these rounded.
     """
     of_bin = 1 if bins <= 255 else 2
-    n_lanes = 1 if n_values == 1 else -(-n_values // LANES) * LANES
+    n_lanes = 1 if n_values == 1 else -(-n_values // GROWTH_LANES) * GROWTH_LANES
     of_row = shape[1] * (of_bin + 2) + n_lanes * 16 + 56
     return min(shape[0], max(LEAST_ROWS, (bytes_for(shape) - FOR_HISTOGRAMS) // of_row))
 

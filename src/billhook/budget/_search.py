@@ -113,7 +113,7 @@ class Search(TimedResults):
         self.stage = "learning from all rows"
 
     def final(self, budget: int) -> Packed:
-        """Return the best model that fits a budget, learned from all rows."""
+        """Return the best model that fits a budget, learned from all rows, or as many as there is memory for."""
         best = self.best(budget)
         assert best is not None
         if self.whole is not self.comparing:  # many rows take much memory
@@ -185,8 +185,6 @@ class Search(TimedResults):
 
     def _explore_until(self) -> float:
         """Return the share of the time, without what the last model will take, that trying has."""
-        if self.clock.limit is None:
-            return EXPLORE_UNTIL
         finalists = self._finalists(self.budgets[-1], FINALISTS[0])
         if len(finalists) < 2:
             return EXPLORE_AT_MOST
@@ -343,7 +341,9 @@ class Search(TimedResults):
     def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
         """Return the best for a budget, without those that are far below: at most so many."""
         best = self.candidates(budget, final=final)[:most]
-        return [one for one in best if one.score >= best[0].score - FAR_BELOW * self._spread(best[0].score)]
+        # Of scores that are no shares of one, it is not known by how much they differ by chance.
+        far = FAR_BELOW * self._spread(best[0].score) if best and self.perfect == 1.0 else np.inf
+        return [one for one in best if one.score >= best[0].score - far]
 
     def _choose_compared_rows(self) -> None:
         """Compare on fewer rows, as many as trials have, where the time is too short for the finalists otherwise."""

@@ -154,18 +154,16 @@ def first_trials(
     The budgets other than the first have as many trials, or one each: soon, or when several are known for the first.
     """
     trials = []
+    configs = {budget: first_compression_configs(n_values, budget) for budget in budgets}
     for place, growth in enumerate(growths):
-        for budget in budgets:
-            configs = first_compression_configs(n_values, budget)
-            if place:
+        for number in range(len(configs[budgets[0]])):
+            for budget in budgets:
                 # What refines tells more of a growth than what does not: the second does so, if not the first.
-                likely = configs[0].l2 is None
-                configs = configs[likely : likely + 1]
-            if budget == budgets[0] or others == "as_many" or (others == "later" and place == 1):
-                trials += [Trial(budget, growth, config) for config in configs]
-    if others == "soon":
-        rest = [Trial(budget, growths[0], first_compression_configs(n_values, budget)[0]) for budget in budgets[1:]]
-        trials[1:1] = rest
+                is_tried = place == 0 or number == (configs[budget][0].l2 is None)
+                is_soon = others == "soon" and place == number == 0
+                is_later = others == "later" and place == 1
+                if is_tried and (budget == budgets[0] or others == "as_many" or is_soon or is_later):
+                    trials.append(Trial(budget, growth, configs[budget][number]))
     return trials
 
 

@@ -148,7 +148,8 @@ class TrialRunner:
             stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick)
             packed, score = stages.packed, self.judge(stages.packed, split)
         after = self._shared_seconds(trial, split)
-        seconds = time.perf_counter() - start - (after.spent - before) + after.needed
+        # What another thread took to grow for both of them may be more than this one waited.
+        seconds = max(0.0, time.perf_counter() - start - (after.spent - before)) + after.needed
         is_shown = packed is not None and split.number == FIRST_FINAL
         shown = self._scored(stages, trial, split, score) if is_shown else ()
         return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from billhook._deadline import OutOfTimeError, seconds_left
 from billhook.budget._grow import PRUNING_ROWS, best_first
 from billhook.budget._space import GrowthConfig
-from billhook.budget._splits import Split, TrainingRows
+from billhook.budget._splits import Split, TrainingRows, sample_row_numbers
 from billhook.forest import Forest
 from billhook.packing import Coding, RowCodes, coding_of
 
@@ -61,11 +61,15 @@ class UserEnsemble:
 
     def _made(self, rows: TrainingRows, train: NDArray[np.int64]) -> Forest:
         # With few rows, much of the time may not depend on how many they are: more tell more.
-        while seconds_left() < self._seconds(train.size):
+        while self.seconds_by_rows and seconds_left() < self._seconds(train.size):
             n_more = MORE_ROWS * max(self.seconds_by_rows)
             if n_more >= train.size or self._seconds(n_more) > SHARE_TO_SEE * seconds_left():
                 raise OutOfTimeError(f"to fit the estimator to {train.size:,} rows takes longer than there is time")
-            self._timed(rows, train[np.arange(n_more) * train.size // n_more])
+            labels = None if rows.classes is None else rows.y[train]
+            some = sample_row_numbers(labels, train.size, n_more, 0)  # of all classes
+            if some.size >= train.size:
+                break
+            self._timed(rows, train[some])
         return self._timed(rows, train)
 
     def _seconds(self, n_rows: int) -> float:

@@ -81,7 +81,8 @@ class RowCodes:
         for start in range(0, n_rows, at_once):
             check_time()
             rows = slice(start, start + at_once)
-            x = np.ascontiguousarray(self._X[rows, :n_features])
+            # Rows that came from another process may begin anywhere in memory.
+            x = np.require(self._X[rows, :n_features], np.float32, ["C", "A"])
             code_rows(x, power, offset, scale, bits, self._kept_missing if self._missing_values else -1, kept[rows])
         for k, quantizer in enumerate(self._quantizers):
             if isinstance(quantizer, RankQuantizer):
