@@ -57,7 +57,8 @@ def test_the_report_says_that_not_all_rows_were_learned_from(monkeypatch):
     found = fit(rows, 500, n_trials=1)
     (note,) = (note for note in found.report.notes if "several times the memory of the table" in note)
     assert 1_500 < most < 6_000
-    assert f"The model has learned from {most:,} of 6,000 rows: " in note
+    n_learned_from = int(note.partition("has learned from ")[2].partition(" of 6,000 rows: ")[0].replace(",", ""))
+    assert most <= n_learned_from <= most + 10  # with a row of each class
 
 
 def test_as_many_rows_as_finalists_have_are_always_learned_from():

@@ -53,12 +53,13 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
                 n_rows = _n_rows_in_time(search, best)
                 if n_rows == 0:
                     return at_hand
-            packed = whole.build(trial, whole.split_of_last(trial, n_rows))
+            split = whole.split_of_last(trial, n_rows)
+            packed = whole.build(trial, split)
     except OutOfTimeError:
         return at_hand
     if n_rows < most:
-        return LastModel(packed, n_rows, too_short)
-    return LastModel(packed, *((None, "") if most == whole.rows.n_rows else (most, TOO_MANY)))
+        return LastModel(packed, split.train.size, too_short)
+    return LastModel(packed, *((None, "") if most == whole.rows.n_rows else (split.train.size, TOO_MANY)))
 
 
 def _n_rows_in_time(search: Search, best: Candidate) -> int:

@@ -3,9 +3,9 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ ALL = -1
 # That of the first split that finalists are compared on; those of trials are below it.
 FIRST_FINAL = 100
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
-KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 4, 6, 4, 8, 2
+KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
@@ -97,6 +97,7 @@ class TrialRunner:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
+        self._features: OrderedDict[Any, Any] = OrderedDict()
         self._codings: OrderedDict[Any, Any] = OrderedDict()
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
@@ -105,8 +106,7 @@ class TrialRunner:
         self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        caches = {"_lock", "_codings", "_binnings", "_bins_of_rows", "_forests", "_seconds", "_canonical"}
-        return {name: value for name, value in self.__dict__.items() if name not in caches}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -115,6 +115,7 @@ class TrialRunner:
     def clear_caches(self) -> None:
         """Free what was kept because it might be needed again."""
         with self._lock:
+            self._features.clear()
             self._codings.clear()
             self._binnings.clear()
             self._bins_of_rows.clear()
@@ -205,7 +206,7 @@ class TrialRunner:
         if recode is None or split.number == ALL:
             return self.rows.X
         features: NDArray[np.float32] = self._cached(
-            self._binnings, KEPT_BINNINGS, split.number, lambda: recode(split.train)
+            self._features, KEPT_FEATURES, split.number, lambda: recode(split.train)
         )
         return features
 
@@ -253,7 +254,7 @@ class TrialRunner:
         number = ALL if self.rows.recode is None else split.number
         parts = ((growth.bits, number), (growth.bits, growth.bins, number))
         binning = sum(self._seconds.get(part, 0.0) for part in parts)
-        growing = self._forests.get((growth, split.number))
+        growing = self._forests.get(_key(growth, split))
         if not isinstance(growing, GrowingEnsemble):
             return SharedSeconds(binning, binning)
         return SharedSeconds(binning + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
@@ -261,7 +262,7 @@ class TrialRunner:
     def seconds_to_grow(self, trial: Trial, split: Split) -> float:
         """Grow the first trees of a trial, of boosted ones, and return about how long the others will take."""
         self.grown(trial.growth, split, FIRST_TREES * trial.growth.leaves)
-        growing: GrowingEnsemble = self._forests[trial.growth, split.number]
+        growing: GrowingEnsemble = self._forests[_key(trial.growth, split)]
         return max(0.0, growing.seconds_for(self.n_leaves(trial)) - growing.seconds)
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
@@ -279,7 +280,7 @@ class TrialRunner:
 
     def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, RowCodes]:
         """Return an ensemble of about so many leaves, or more, on codes, and the codes."""
-        key = (growth, split.number)
+        key = _key(growth, split)
         if self.user_ensemble is not None:
             ensemble = self.user_ensemble
             on_codes: tuple[Forest, Coding, RowCodes] = self._cached(
@@ -298,7 +299,7 @@ class TrialRunner:
 
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""
-        key = (growth.bits, growth.bins, split.number)
+        key = _key((growth.bits, growth.bins), split)
         bins: BinnedRows = self._cached(
             self._bins_of_rows, KEPT_BINS, key, lambda: BinnedRows.of(*binned.codes_of_bins(split.train))
         )
@@ -334,6 +335,11 @@ class TrialRunner:
             while len(cache) > max(LEAST_KEPT, min(most, most * KEPT_ROWS // self.rows.n_rows)):
                 cache.popitem(last=False)
         return value
+
+
+def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
+    """Return the key of what is made of the training rows of a split; all rows may be fewer than there are."""
+    return what, split.number, split.train.size
 
 
 def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool) -> list[TrialBatch]:
