@@ -14,7 +14,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from itertools import count
 from pathlib import Path
 
-SECONDS_AT_MOST = 900  # a run that hangs is ended, and found out by its status
+SECONDS_AT_MOST = 300  # a run that hangs is ended, and found out by its status
 
 
 def run(command, folder, moment, *, to_group):

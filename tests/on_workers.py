@@ -41,9 +41,9 @@ def read_with_pandas(path):
     return table[list("abcde")].to_numpy(), table["kind"].to_numpy()
 
 
-def hang():
-    """Say that this process hangs, and do so; see `hanging` in the tests of studies."""
-    open(os.path.join(os.environ["BILLHOOK_HANGING"], str(os.getpid())), "w").close()
+def hang(run="any"):
+    """Say in which run (1, 2, ...) this process hangs, and do so; see `hanging` in the tests of studies."""
+    open(os.path.join(os.environ["BILLHOOK_HANGING"], f"{os.getpid()}.{run}"), "w").close()
     time.sleep(3600.0)
 
 
@@ -68,7 +68,7 @@ def serve_and_hang_once():
         add_tree(*arguments)
         calls.append(1)
         if len(calls) == 11 and not os.listdir(os.environ["BILLHOOK_HANGING"]):
-            hang()
+            hang(run=2)
 
     _forests.add_tree = add_and_hang
     _unit_process.serve()

@@ -1,6 +1,7 @@
 """What a study measures, against the same done the plain way."""
 
 import sys
+from collections import Counter
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -194,14 +195,22 @@ def test_what_takes_too_long_is_ended(tmp_path):
 def hanging(tmp_path, monkeypatch):
     """Have the time of a run be over when its process says that it hangs: what is slow does not depend on speed.
 
+    Where the process says in which run, the time of another is not over, however late its record is read.
+
     Returns a function that takes what the process does.
     """
     marks = tmp_path / "hanging"
     marks.mkdir()
+    n_runs = Counter()
 
     class DeadlineOfHanging(_unit_process.Deadline):
+        def __init__(self, process, seconds):
+            n_runs[process.pid] += 1
+            self.marks = [marks / f"{process.pid}.any", marks / f"{process.pid}.{n_runs[process.pid]}"]
+            super().__init__(process, seconds)
+
         def wait(self):
-            while not (marks / str(self.process.pid)).exists() and not self.stopped.wait(0.01):
+            while not any(mark.exists() for mark in self.marks) and not self.stopped.wait(0.01):
                 pass
 
     monkeypatch.setenv("BILLHOOK_HANGING", str(marks))

@@ -5,6 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol
 
+from billhook._interruption import SECONDS_DEAF
 from billhook.budget._trial_runner import TrialBatch, TrialOutcome, TrialRunner
 
 
@@ -28,13 +29,11 @@ class ThreadExecutor:
             running: set[Future[list[TrialOutcome]]] = set()
             try:
                 while True:
-                    for batch in waiting:
+                    while len(running) < self.n_threads and (batch := next(waiting, None)) is not None:
                         running.add(pool.submit(runner.run, batch))
-                        if len(running) >= self.n_threads:
-                            break
                     if not running:
                         return
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    done, running = wait(running, timeout=SECONDS_DEAF, return_when=FIRST_COMPLETED)
                     for future in done:
                         yield future.result()
             finally:

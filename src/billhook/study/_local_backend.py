@@ -4,12 +4,13 @@ import threading
 from collections.abc import Generator
 from contextlib import closing
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
+from billhook._interruption import SECONDS_DEAF, not_interrupted
 from billhook.study._data import load_again
 from billhook.study._job import Done, Job
 from billhook.study._store import Store
-from billhook.study._unit_process import UnitProcess, not_interrupted
+from billhook.study._unit_process import UnitProcess
 
 
 class LocalBackend:
@@ -55,7 +56,7 @@ class LocalBackend:
                 for thread in threads:
                     thread.start()
             for _ in jobs:
-                done = ended.get()
+                done = _next(ended)
                 if isinstance(done, BaseException):
                     raise done
                 yield done
@@ -68,3 +69,11 @@ class LocalBackend:
 
     def _do(self, job: Job, process: UnitProcess | None) -> Done:
         return job.unit, job.run(partial(load_again, job.source, job.contents), self.store.add, process)
+
+
+def _next(ended: SimpleQueue[Done | BaseException]) -> Done | BaseException:
+    while True:
+        try:
+            return ended.get(timeout=SECONDS_DEAF)
+        except Empty:
+            continue

@@ -3,6 +3,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
+from billhook._interruption import not_interrupted
 from billhook.study._store import Store
 from billhook.study._study import Unit
 
@@ -30,7 +31,8 @@ class ProgressMonitor:
         self._tell()
 
     def __enter__(self) -> "ProgressMonitor":
-        self._thread.start()
+        with not_interrupted():
+            self._thread.start()
         return self
 
     def __exit__(

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import IO, Any, Literal, NamedTuple
 
+from billhook._interruption import not_interrupted
 from billhook.analysis import TIMED_OUT
 from billhook.datasets import DataSet
 from billhook.study._rows import seed_of
@@ -158,20 +159,6 @@ class UnitProcess:
             return self._process
 
 
-@contextmanager
-def not_interrupted() -> Iterator[None]:
-    """Put Ctrl-C off; threads and processes that are started meanwhile never hear of it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 class Deadline:
     """Ends a process after some seconds, if it is not stopped before."""
 
@@ -180,7 +167,8 @@ class Deadline:
         self.stopped = threading.Event()
         self._lock = threading.Lock()
         self._is_over = False
-        threading.Thread(target=self._end, daemon=True).start()
+        with not_interrupted():
+            threading.Thread(target=self._end, daemon=True).start()
 
     def stop(self) -> bool:
         """Return whether the process was ended; from now on it is not."""
