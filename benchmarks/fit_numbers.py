@@ -38,7 +38,9 @@ BILLHOOK, XGBOOST, LIGHTGBM = "billhook fit", "XGBoost by hand", "LightGBM by ha
 
 
 def read(name: str) -> Table:
-    return read_table(Path(os.environ["BILLHOOK_DATA"]) / "regression" / f"{name}.parquet", "label", task="regression")
+    return read_table(
+        Path(os.environ["BILLHOOK_DATA"]) / "regression" / f"{name}.parquet", "label", task="regression"
+    )
 
 
 def folds_of(table: Table, fold: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +68,10 @@ def by_search(table: Table, train: np.ndarray, test: np.ndarray, budget: int, se
 
 
 def by_hand(
-    table: Table, train: np.ndarray, test: np.ndarray, grown: Callable[[np.ndarray, np.ndarray, int, float], bh.Forest]
+    table: Table,
+    train: np.ndarray,
+    test: np.ndarray,
+    grown: Callable[[np.ndarray, np.ndarray, int, float], bh.Forest],
 ) -> list[dict]:
     """Return for each budget the best on a hold-out of some depths and rates, grown again on all rows."""
     X, _ = encode(table)

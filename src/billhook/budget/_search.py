@@ -19,11 +19,10 @@ from billhook.budget._space import (
     Trial,
     finer,
     first_compression_configs,
-    first_growth_configs,
-    first_trials,
     is_sensible,
     neighbours,
 )
+from billhook.budget._starts import starts_for
 from billhook.budget._timing import TimedResults
 from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
@@ -258,7 +257,10 @@ class Search(TimedResults):
 
     def _spread(self, score: float) -> float:
         """Return by how much scores may differ by chance between two good models."""
-        return float(np.sqrt(max(1.0 - score, 0.002) / self.trying.split(0).held_out.size))
+        # Errors of numbers are of any unit, and those of two good models much alike.
+        is_of_numbers = self.trying.rows.classes is None
+        chance = max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
+        return float(chance / np.sqrt(self.trying.split(0).held_out.size))
 
     def _run(
         self,
@@ -370,12 +372,10 @@ class Search(TimedResults):
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""
-        rows = self.trying.rows
-        growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
         others: Literal["as_many", "soon", "later"] = "as_many"
         if self._counts_last_most:
             others = "later" if self.n_trials is None else "soon"
-        return first_trials(growths, self._in_order(), self.trying.n_values, others=others)
+        return starts_for(self.trying.rows, self.trying.n_values, self.families, self._in_order(), others=others)
 
     def _waves(self, starts: list[Trial]) -> Iterator[list[Trial]]:
         """Yield what is tried together: the first growths, finer codes than the best of them has, and so on."""

@@ -91,9 +91,9 @@ BINS = (4, 8192)
 CODE_BITS = (3, 16)
 LEAF_BITS = (2, 8)
 CODEBOOKS = (8, 1024)
-L2_VALUES = (None, 0.3, 1.0, 3.0, 10.0, 30.0)
+L2_VALUES = (None, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 OVERGROW_VALUES = (1.0, 1.5, 2.0, 3.0)
-MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # Histograms of more bins, over all features, make growing slow: with one number a leaf, and with several.
 MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.

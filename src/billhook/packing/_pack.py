@@ -112,14 +112,17 @@ def pack_on_codes(
     sample_weight: ArrayLike | None = None,
     missing_values: bool = True,
     is_quick: bool = False,
+    l2: float = 1.0,
 ) -> Packed:
     """Return a forest that was grown on codes, those of `coding` for all features, in as few bytes as it takes.
 
-    `codes` are rows of codes to round leaves with, as X for `pack`; other parameters as there. A codebook is
-    looked for in about a fourth of the time if it `is_quick`.
+    `codes` are rows of codes to round leaves with, as X for `pack`; other parameters as there. Leaves rounded with
+    y are drawn to what they were by as much as `l2` rows would, not one. A codebook is looked for in about a fourth
+    of the time if it `is_quick`.
     """
     plain = as_sum(forest)
-    options = checked_options(plain, "exact", leaf_bits, codebook, scales, missing_values)._replace(is_quick=is_quick)
+    options = checked_options(plain, "exact", leaf_bits, codebook, scales, missing_values)
+    options = options._replace(is_quick=is_quick, l2=l2)
     learned_from = checked_rows(forest, codes, y, loss, sample_weight, missing_values=missing_values)
     coded, coding = without_unused(plain, coding)
     if learned_from.X is not None:
@@ -208,7 +211,7 @@ def _rounded(forest: Forest, coded: Forest, options: PackOptions, rows: Rounding
     expected = kernel_targets(rows.target, rows.loss, is_classes=is_classes, n_columns=coded.base.size)
     shared = (coded, rows.X, expected, rows.weight, rows.loss, bits)
     if codebook is None:
-        return round_with_rows(*shared, units, is_base_whole=is_classes)
+        return round_with_rows(*shared, units, is_base_whole=is_classes, l2=options.l2)
     return round_to_codebook_with_rows(*shared, codebook, by_class=by_class, is_quick=options.is_quick)
 
 

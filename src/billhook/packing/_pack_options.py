@@ -21,6 +21,7 @@ class PackOptions(NamedTuple):
     by_class: bool
     missing_values: bool
     is_quick: bool = False
+    l2: float = 1.0
 
 
 class RoundingRows(NamedTuple):

@@ -130,8 +130,7 @@ class LeafFitter:
         target = problem.targets(self.data.y, loss)
         solver: Descent | GradientDescent
         if options.solver == "bcd":
-            table = problem.value * problem.weight_of_leaf
-            anchor = table if options.anchors_at_original(self.forest) else np.zeros_like(table)
+            anchor = options.anchor_of(problem)
             strength = float(options.strength) if options.penalty == "group_l1" else 0.0
             solver = Descent(problem, leaf, target, weight, loss, width, l2, anchor, strength, skip)
         else:
