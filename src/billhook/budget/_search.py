@@ -259,7 +259,7 @@ class Search(TimedResults):
         """Return by how much scores may differ by chance between two good models."""
         # Errors of numbers are of any unit, and those of two good models much alike.
         is_of_numbers = self.trying.rows.classes is None
-        chance = max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
+        chance = 0.5 * max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
         return float(chance / np.sqrt(self.trying.split(0).held_out.size))
 
     def _run(
