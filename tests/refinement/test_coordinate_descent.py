@@ -42,7 +42,7 @@ def contributions(forest, leaf_only=True):
     ("data", "model", "loss"),
     [
         *itertools.product([IRIS, CANCER], [FOREST, BOOSTED], ["mse", "cross_entropy", "squared_hinge"]),
-        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute"]),
+        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute", "quantile_0.8"]),
         (DIABETES, COUNTS, "poisson"),
     ],
 )
@@ -53,9 +53,9 @@ def test_one_pass_is_the_formula(data, model, loss):
     refined = bh.refine(forest, X, y, loss=loss, l2=1.5, epochs=1, sample_weight=weight, **ALL)
     kept = weight > 0
     width = 1.0
-    if loss in ("huber", "absolute"):
+    if loss in ("huber", "absolute", "quantile_0.8"):
         error = np.abs(forest.decision_function(X) - y).repeat(weight)
-        width = float(np.quantile(error, {"huber": 0.9, "absolute": 0.5}[loss], method="inverted_cdf"))
+        width = float(np.quantile(error, {"huber": 0.9}.get(loss, 0.5), method="inverted_cdf"))
     expected = naive.refinement.descend_once(
         forest,
         naive.forest.apply(forest, X[kept].astype(np.float32)).tolist(),
@@ -97,7 +97,7 @@ def test_many_passes_for_squares_are_the_ridge_solution(data, model, l2):
     ("data", "model", "loss"),
     [
         *itertools.product([IRIS, CANCER], [FOREST, BOOSTED], ["mse", "cross_entropy", "squared_hinge"]),
-        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute"]),
+        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute", "quantile_0.8"]),
         (DIABETES, COUNTS, "poisson"),
     ],
 )

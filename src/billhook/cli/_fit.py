@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
             force=arguments.force,
             name=arguments.name,
             task=arguments.task,
+            loss=arguments.loss,
+            quantile=arguments.quantile,
             scoring=arguments.scoring,
             class_weight=arguments.class_weight,
             categorical=arguments.categorical,

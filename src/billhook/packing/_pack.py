@@ -18,8 +18,6 @@ from billhook.packing._rounding import round_with_rows, whole_base
 from billhook.packing._score_rounding import round_to_scores
 from billhook.refinement import kernel_targets
 
-LossName = Literal["cross_entropy", "mse", "squared_hinge", "poisson"]
-
 
 def pack(
     model: Any,
@@ -30,7 +28,7 @@ def pack(
     scales: Literal["one", "class"] = "one",
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
-    loss: LossName | None = None,
+    loss: str | None = None,
     sample_weight: ArrayLike | None = None,
     missing_values: bool = True,
 ) -> Packed:
@@ -57,8 +55,10 @@ def pack(
         worth points of accuracy at 2 to 5 bits, and needs no labels. With y too, later trees make up for what is
         lost of the fit to y: better still with few bits or a codebook, but it learns from these rows anew, and from
         noise in them too.
-    loss : {"cross_entropy", "mse", "squared_hinge", "poisson"}, optional
-        What is minimised with y. By default cross-entropy for classes whose scores become probabilities by a link,
+    loss : str, optional
+        What is minimised with y, as for `refine`: "cross_entropy", "mse" or "squared_hinge" for classification,
+        "mse", "huber", "absolute" or "quantile_0.9" for regression, "poisson" with a log link. By default
+        cross-entropy for classes whose scores become probabilities by a link,
         squares for other classes and for regression, and the Poisson deviance for regression with a log link.
     sample_weight : array, optional
         How much each row of X counts.

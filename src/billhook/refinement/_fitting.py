@@ -156,7 +156,7 @@ class LeafFitter:
         return solver
 
     def _width(self, loss: Loss, weight: Vector) -> float:
-        if loss.name not in ("huber", "absolute"):
+        if not loss.has_width:
             return 1.0
         rows = np.flatnonzero(weight)
         score = self.problem.scores(self.data.by_tree, rows)[:, 0]

@@ -123,8 +123,10 @@ def refine(
         Labels or targets of all rows.
     loss : str or list of str, optional
         For classification ``"cross_entropy"`` (the default of bcd), ``"mse"`` (the default of sgd) or
-        ``"squared_hinge"``; for regression ``"mse"``, ``"huber"`` or ``"absolute"``, and ``"poisson"`` for forests
-        with an exponential link. Of a list, or of all that suit with ``"auto"``, the best on the held-out rows.
+        ``"squared_hinge"``; for regression ``"mse"``, ``"huber"``, ``"absolute"`` or ``"quantile_0.9"`` (of any
+        quantile in thousandths), and ``"poisson"`` for forests with an exponential link. ``"squared_error"`` and
+        ``"absolute_error"`` are other names. Of a list, or of all that suit with ``"auto"``, the best on the
+        held-out rows.
     solver : {"bcd", "sgd"}
         Block coordinate descent, with one tree a block; or gradient descent as in Buschjäger and Morik 2022.
     epochs : int, optional
