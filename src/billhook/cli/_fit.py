@@ -137,6 +137,10 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
         (f"held-out {report.scoring}", _score_text(report)),
         ("model", f"{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}"),
     ]
+    if report.error_measures is not None:
+        r2, absolute, squared = report.error_measures
+        of_r2 = "" if report.scoring == "R2" else f"; R2 {r2:.4g}"
+        fields.insert(2, ("held-out errors", f"mean absolute {absolute:.4g}, root mean squared {squared:.4g}{of_r2}"))
     if report.target is not None:
         fields.append((f"on {report.target}", _flash_on(report.target, result)))
     return [
