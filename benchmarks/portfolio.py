@@ -4,6 +4,7 @@
     BILLHOOK_DATA=... python benchmarks/portfolio.py measure --results portfolio.jsonl --jobs 2
     python benchmarks/portfolio.py choose --results portfolio.jsonl
     python benchmarks/portfolio.py judge --results portfolio.jsonl
+    python benchmarks/portfolio.py finalists --results portfolio.jsonl
 
 First every data set is searched by itself, and its best configurations are kept. Then each of them, and some chosen
 by hand, is measured on every data set of its kind (two classes, more classes, numbers): the score on held-out rows,
@@ -49,6 +50,7 @@ KEPT, KEPT_OF_OTHERS = 3, 1
 N_BY_HAND = {"two classes": 5, "more classes": 5, "numbers": 1}
 BY_HAND = "by hand"
 N_ORDERS = 20
+N_FINALISTS = 8
 MOMENTS = np.geomspace(0.5, 60.0, 15)
 # Differences of R2 count so many times: from 0.80 to 0.81 is as much as from 80 % to 81 % of rows.
 POINTS = 100.0
@@ -330,9 +332,34 @@ def judge(path: Path, length: int) -> None:
             print(f"{words:>10}", " ".join(f"{mean:6.2f}" for mean in lacks.mean(axis=0)[::2]))
 
 
+def finalists(path: Path) -> None:
+    """Print what the choice of one of eight, the best on one split, lacks on the other: by what it is chosen."""
+    from scipy.stats import rankdata
+
+    lacks: dict[str, list[float]] = {}
+    is_papers = []
+    for tasks in measurements(path).values():
+        for (name, _), by_text in tasks.items():
+            known = [one for one in by_text.values() if len(one.losses) == N_SPLITS]
+            for here, there in ((0, 1), (1, 0)) if known else ():
+                best = sorted(known, key=lambda one: -one.scores[here])[:N_FINALISTS]
+                score, loss = np.array([(-one.scores[here], one.losses[here]) for one in best]).T
+                highest = max(one.scores[there] for one in known)
+                is_papers.append(name in DATA)
+                by = {"accuracy": score, "log loss": loss, "both ranks": rankdata(score) + rankdata(loss)}
+                for words, order in by.items():
+                    lacks.setdefault(words, []).append(POINTS * (highest - best[np.argmin(order)].scores[there]))
+    for where, counts in (("the paper's data sets", np.array(is_papers)), ("all", np.ones(len(is_papers), bool))):
+        for words, numbers in lacks.items():
+            less = (np.array(numbers) - lacks["accuracy"])[counts]
+            error = less.std() / np.sqrt(less.size)
+            mean = np.array(numbers)[counts].mean()
+            print(f"{where}, by {words}: {mean:.2f} ({less.mean():+.2f} +- {error:.2f})")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("search", "measure", "choose", "judge"))
+    parser.add_argument("step", choices=("search", "measure", "choose", "judge", "finalists"))
     parser.add_argument("--results", type=Path, required=True, metavar="FILE", help="lines of JSON")
     parser.add_argument("--data", nargs="+", choices=ALL_DATA, default=ALL_DATA, metavar="NAME")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="for each search (default: 60)")
@@ -357,6 +384,8 @@ def main() -> None:
                 texts = [text for text in pool.get(kinds.get(name, ""), {}) if (name, budget, text) not in known]
                 jobs += [(measure, name, budget, texts)] if texts else []
         run_all(path, jobs, arguments.jobs)
+    elif arguments.step == "finalists":
+        finalists(path)
     else:
         (choose if arguments.step == "choose" else judge)(path, arguments.length)
 

@@ -21,6 +21,8 @@ from billhook.budget._space import (
 MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
 SOON_SHARED = 64
+# Smaller budgets have their only trial after so many others.
+LATER = 4
 FORESTS: tuple[EnsembleFamily, ...] = ("random_forest", "extra_trees")
 
 
@@ -129,19 +131,15 @@ def first_trials(
 
     The budgets other than the first have as many trials, or one each: soon, or when several are known for the first.
     """
-    trials = []
+    trials: list[Trial] = []
     by_budget = {budget: _trials(budget, n_features, n_values, families, is_regression) for budget in budgets}
     for place in range(len(by_budget[budgets[0]])):
         for budget in budgets:
-            is_soon = others == "soon" and place == 0
-            is_later = others == "later" and place == LATER
-            if budget == budgets[0] or others == "as_many" or is_soon or is_later:
+            if budget == budgets[0] or others == "as_many":
                 trials.append(by_budget[budget][place])
+            elif (others, place) in (("soon", 0), ("later", LATER)):
+                trials.append(by_budget[budget][0])
     return trials
-
-
-# The place of the trial that smaller budgets have too.
-LATER = 4
 
 
 def _trials(

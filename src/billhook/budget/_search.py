@@ -155,9 +155,9 @@ class Search(TimedResults):
             affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(self.clock.seconds - began, 1e-3))
             self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(first_of_all)
-        for first in range(1, len(starts), START_BATCH):
+        for trials in self._waves(starts):
             n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
-            self._try(self._canonical(starts[first : first + START_BATCH], n_left), is_stopping=True)
+            self._try(self._canonical(trials, n_left), is_stopping=True)
             if self._is_time_up() or self._is_perfect():
                 return
         least = max(2 * ENOUGH_TRIALS, 2 * len(starts))
@@ -383,3 +383,10 @@ class Search(TimedResults):
             is_regression=rows.classes is None,
             others=others,
         )
+
+    def _waves(self, starts: list[Trial]) -> Iterator[list[Trial]]:
+        """Yield what is tried together: the first of all, and what is near the best between the others."""
+        for first in range(1, len(starts), START_BATCH):
+            yield starts[first : first + START_BATCH]
+            if first > 1:
+                yield self._next(self.budgets[-1])[:START_BATCH]
