@@ -9,10 +9,11 @@ from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.metrics import log_loss
 
-from billhook.budget import TrainingRows
+from billhook.budget import Clock, Search, ThreadExecutor, TrainingRows
 from billhook.budget._portfolio import MORE_CLASSES, NUMBERS, SOON_SHARED, TWO_CLASSES, first_trials
 from billhook.budget._results import Candidate, _by_mean_rank
 from billhook.budget._scoring import score_of, tempered_log_loss
+from billhook.budget._search import START_BATCH
 from billhook.budget._space import MOST_LEAVES, CompressionConfig, GrowthConfig, Trial, is_sensible
 from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner
 
@@ -139,3 +140,15 @@ def test_trees_share_tests_where_there_may_be_few(load):
 
     assert n_tests(replace(free, max_tests=32)) <= 32 < n_tests(free)
     assert n_tests(replace(free, reuse_factor=2.0)) < n_tests(free)
+
+
+def test_what_is_near_the_best_is_tried_between_the_first_configurations():
+    runner = runner_of(load_wine)
+    search = Search(runner, (400,), ThreadExecutor(1), Clock(None), n_trials=24)
+    starts = search._canonical(search._starts())
+    search._explore()
+    is_start = [trial in starts for trial in search.outcomes]
+    assert sum(is_start) > 8
+    assert all(is_start[: 1 + START_BATCH])
+    after_first_other = is_start[is_start.index(False) :]
+    assert any(after_first_other)
