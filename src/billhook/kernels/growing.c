@@ -215,7 +215,8 @@ static void settle_one(const Growth *growth, const OpenLeaf *leaf, const float *
     }
     double step = h + options->l2 > 0.0 ? -g / (h + options->l2) : 0.0;
     if (options->leaf_quantile > 0.0)
-        step = quantile_left(options->leaf_quantile, of, n, target, weight, score, (Residual *)growth->scratch->spare);
+        step = quantile_left(options->leaf_quantile, of, n, target, weight, score,
+                             (Residual *)growth->scratch->spare);
     if (options->largest_step > 0.0)
         step = clamp(step, -options->largest_step, options->largest_step);
     *value = options->learning_rate * step;

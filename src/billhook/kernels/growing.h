@@ -13,7 +13,8 @@
 enum { LANES = 8, MOST_NARROW_ROWS = 65535 };
 
 /* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE and QUANTILE take medians and
-   other quantiles for leaves, SOFTMAX has an output for each class. SHARES grows a tree of a random forest: each output is the share of one class. */
+   other quantiles for leaves, SOFTMAX has an output for each class. SHARES grows a tree of a random forest: each
+   output is the share of one class. */
 enum {
     GROW_SQUARED, GROW_LOGISTIC, GROW_SOFTMAX, GROW_ABSOLUTE, GROW_POISSON, GROW_SHARES, GROW_HUBER, GROW_QUANTILE
 };
@@ -109,8 +110,8 @@ size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, 
    where the number of tests is bounded: what a leaf gains then changes when the last test is taken. */
 size_t size_of_pool(const GrowthOptions *options);
 
-/* Write slopes and curvatures of a loss at these scores (rows, lanes). `target` is a number, or a class. `shape` is the
-   quantile of QUANTILE, or the error at which HUBER turns straight. */
+/* Write slopes and curvatures of a loss at these scores (rows, lanes). `target` is a number, or a class. `shape` is
+   the quantile of QUANTILE, or the error at which HUBER turns straight. */
 void loss_gradients(int loss, double shape, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
                     const float *target, const float *weight, float *g, float *h);
 
