@@ -327,7 +327,7 @@ class Search(TimedResults):
             number = FIRST_FINAL + place
             by_budget = []
             for budget in self._in_order():
-                n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
+                n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 4)
                 finalists = self._finalists(budget, n_kept, final=place > 0)
                 by_budget.append([candidate.trial for candidate in finalists])
             if place and max(map(len, by_budget)) < 2:
