@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer, offset_bias
+from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
@@ -169,18 +169,21 @@ static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
 def _steps(packed: Packed) -> str:
     layout = packed.layout
     code = code_type(packed)
-    at_offset = layout.shift_bytes
-    at_scale = at_offset + layout.offset_bytes
-    shift = "BYTE(at)" if layout.shift_bytes else str(layout.shift)
+    at_scale = layout.shift_bits + layout.offset_bits
+    shift = str(layout.shift)
+    if layout.shift_bits:
+        shift = f"(uint8_t)({shift} + (uint8_t)(take(at) & {mask(layout.shift_bits)}))"
     offset = f"{layout.offset}"
-    if layout.offset_bytes:
-        cut = f" & {mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else ""
-        offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) - {hex(offset_bias(layout.offset_bytes))}"
+    if layout.offset_bits:
+        offset = f"(int32_t)({_wide(layout.shift_bits, layout.offset_bits)}) + ({layout.offset})"
     scales = [quantizer.scale > 0 for quantizer in packed.quantizers if isinstance(quantizer, UniformQuantizer)]
     scaled = f"(uint16_t)((uint32_t)fine * scale >> 16) >> {15 - layout.code_bits}"
     if layout.code_bits == 16:
         scaled = "(uint32_t)fine * scale >> 15"
-    read_scale = f"    scale = HALF(at + {at_scale}u);\n"
+    read_scale = f"    scale = {layout.scale}u;\n"
+    if layout.scale_bits:
+        number = f"take((place)(at + {at_scale}u)) & {mask(layout.scale_bits)}"
+        read_scale = f"    scale = (uint16_t)({layout.scale}u + ({number}));\n"
     if not any(scales):
         scale = ""
     elif all(scales):
@@ -206,7 +209,7 @@ def _steps(packed: Packed) -> str:
     formula = "ceil(x 2^power) - offset"
     formula = f"floor(({formula}) scale / 2^{31 - layout.code_bits})" if scale else formula
     return f"""/* {formula}, in whole numbers; the feature's shift is 150 - power. */
-static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
+static {code} code_of(uint32_t bits{", place at" if layout.step_bits else ""})
 {{
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
     uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
@@ -231,11 +234,22 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
 """
 
 
+def _wide(first: int, bits: int) -> str:
+    """Return a number of more bits than `take` may return, so many bits behind `at`."""
+
+    def part(skipped: int, width: int) -> str:
+        at = f"(place)(at + {first + skipped}u)" if first + skipped else "at"
+        return f"(WORD({at} >> 3) >> ({at} & 7) & {mask(width)})"
+
+    # Four bytes have this many bits from any bit on.
+    return part(0, bits) if bits <= 25 else f"{part(0, 16)} | {part(16, bits - 16)} << 16"
+
+
 def take(packed: Packed) -> str:
     """Return the function that reads numbers of any width, up to 25 bits."""
     layout = packed.layout
     widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
-    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits)
+    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits, layout.grid_bits)
     small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)
 typedef {small} number;
@@ -256,20 +270,32 @@ static number take(place at)
 def find_codes(packed: Packed, kind: str) -> str:
     """Return statements that turn the features x into codes."""
     layout = packed.layout
-    where = "k"
-    if layout.id_bits:
+    where, declared, found = "k", "", ""
+    if layout.has_map:
+        begin = layout.sections["features"]
+        declared = "    place f = 0;\n"
+        found = f"        while (!(BYTE({begin}u + (f >> 3)) >> (f & 7) & 1))\n            f++;\n"
+        where = "f++"
+    elif layout.id_bits:
         at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
         where = f"take({at}) & {mask(layout.id_bits)}"
     bits = f"bits_of(x[{where}])" if kind == "float" else f"bits_of_whole(x[{where}])"
     if layout.grid == "ranks":
         at = f"{bit_of(packed, 'grids')} + (place)k * {layout.count_bits}u"
-        return f"""    for (k = 0; k < {layout.n_used}; k++) {{
+        return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
         uint16_t n = (uint16_t)(take((place)({at})) & {mask(layout.count_bits)});
-        codes[k] = code_of({bits}, first, n);
+{found}        codes[k] = code_of({bits}, first, n);
         first += n;
     }}
 """
-    at = f", (place)({layout.sections['grids']}u + (place)k * {layout.step_bytes}u)" if layout.step_bytes else ""
-    return f"""    for (k = 0; k < {layout.n_used}; k++)
-        codes[k] = code_of({bits}{at});
+    at = ""
+    if layout.step_bits:
+        number = "k"
+        if layout.n_grids:
+            number = f"(take((place)({bit_of(packed, 'steps')} + (place)k * {layout.grid_bits}u))"
+            number += f" & {mask(layout.grid_bits)})"
+        at = f", (place)({bit_of(packed, 'grids')} + (place){number} * {layout.step_bits}u)"
+    return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
+{found}        codes[k] = code_of({bits}{at});
+    }}
 """
