@@ -15,6 +15,7 @@ from billhook.codegen._reader import (
     missing_code,
     place,
     take,
+    taken,
     whole,
 )
 from billhook.packing import Packed
@@ -118,15 +119,15 @@ def _add_leaf(packed: Packed) -> str:
     value = f"{bit_of(packed, 'leaves')} + (place)(leaf + split) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_entries:
         bits = layout.entry_bits
-        entry = f"take((place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)) & {mask(bits)}"
+        entry = taken(f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)", bits)
         value = f"{bit_of(packed, 'table')} + (place)({entry}) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_values == 1:
         column = "size >> {}" if layout.tree_bits + layout.column_bits <= 16 else "take((place)(tree + {}u))"
         into = f"{column.format(layout.tree_bits)} & {mask(layout.column_bits)}" if layout.column_bits else "0"
-        return f"        scores[{into}] += (int32_t)(take((place)({value})) & {mask(layout.leaf_bits)});\n"
+        return f"        scores[{into}] += (int32_t)({taken(f'(place)({value})', layout.leaf_bits)});\n"
     return f"""        value = (place)({value});
         for (c = 0; c < {layout.n_values}; c++) {{
-            scores[c] += (int32_t)(take(value) & {mask(layout.leaf_bits)});
+            scores[c] += (int32_t)({taken("value", layout.leaf_bits)});
             value = (place)(value + {layout.leaf_bits});
         }}
 """
@@ -141,7 +142,7 @@ def _walk(packed: Packed, node: str) -> str:
     if layout.group:
         number = f"number_of(({split_type(packed)})(first + split))"
     elif layout.n_pairs:
-        number = f"take({where}) & {mask(width)}"
+        number = taken(where, width)
     if layout.n_pairs and not layout.ask_bits:
         where = f"(place)({bit_of(packed, 'pairs')} + (place)({number}) * {layout.test_bits}u)"
         number = f"take({where})"
@@ -158,31 +159,46 @@ def _walk(packed: Packed, node: str) -> str:
         right = f"codes[{feature}] == {missing_code(packed)} ? !({left}) : {right}"
     if layout.ask_bits:
         right = "answers[bits >> 3] >> (bits & 7) & 1"
-    return f""", shape = 0, found = 0;
+    return f""", shape = 0, found = 0; /* bits of the tree read, ones among them */
         number bits;
+        uint8_t bit;
+#if defined(__AVR__)
+        place at = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
+        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
+#endif
         do {{
             {node} to;
 {read}            to = ({node})(2 * split + ({right}));
+#if defined(__AVR__)
+            do {{
+                if (!left) {{
+                    at++;
+                    byte = BYTE(at);
+                    left = 8;
+                }}
+                left--;
+                bit = byte & 1;
+                byte >>= 1;
+                found = ({node})(found + bit);
+                shape++;
+            }} while (shape <= to);
+#else
             do {{
                 {node} n = ({node})(to - shape);
+                number ones;
                 if (n > WINDOW)
                     n = WINDOW;
                 bits = take((place)({bit_of(packed, "shapes")} + 2 * (place)first + shape));
                 shape = ({node})(shape + n);
-#if defined(__AVR__)
-                for (; n; n--) {{
-                    found = ({node})(found + (bits & 1));
-                    bits >>= 1;
-                }}
-#else
-                {{
-                    number ones = bits & (((number)1 << n) - 1);
-                    for (; ones; ones &= ones - 1)
-                        found++;
-                    bits >>= n;
-                }}
-#endif
+                ones = bits & (((number)1 << n) - 1);
+                for (; ones; ones &= ones - 1)
+                    found++;
+                bits >>= n;
             }} while (shape != to);
-            split = ({node})(found + 1);
-        }} while (bits & 1);
-        split = ({node})(shape - found)"""
+            bit = bits & 1;
+            found = ({node})(found + bit);
+            shape++;
+#endif
+            split = found;
+        }} while (bit);
+        split = ({node})(shape - 1 - found)"""

@@ -1,6 +1,6 @@
 """C that reads numbers of unequal length: tables of gaps, and groups of numbers."""
 
-from billhook.codegen._reader import bit_of, code_type, count, mask, missing_code
+from billhook.codegen._reader import bit_of, code_type, count, missing_code, taken
 from billhook.packing import Group, Packed
 
 # A third of a number up to this is its product with this one, by 2^16.
@@ -13,45 +13,49 @@ def split_type(packed: Packed) -> str:
 
 
 def ask(packed: Packed) -> str:
-    """Return the function that answers all tests of a table of gaps: a bit for each, 1 for those that send a row right."""
+    """Return the function that answers all tests of a table of gaps."""
     layout = packed.layout
-    gap = "uint16_t" if layout.key_bits < 16 and layout.n_pairs < 2**16 else "uint32_t"
+    # Of what is counted: codes up to the highest asked for, and the tests of a feature, of which there are fewer.
+    most = (int(packed.coded.threshold.max(initial=0)) + 1) << (layout.missing == "split")
+    number = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "uint32_t"
     right = "code > key"
     if layout.missing == "split":
         right = f"code == {missing_code(packed)} ? !(key & 1) : code > key >> 1"
-    return f"""/* Answer all tests, in the order of features and thresholds: a 1 sends the row to the right. A number is as
- * many ones as its high bits say, a zero, and its low bits: how many tests a feature has, then the gaps before
- * each. */
+    return f"""/* Answer all tests in the order of features and thresholds, a bit for each: a 1 sends the row to the right. A
+ * number is as many ones as its high bits say, a zero, and its low bits: how many tests a feature has, then the gaps
+ * before each. */
+#define NEXT_BIT() \\
+    if (!left) {{ \\
+        byte = BYTE(at); \\
+        at++; \\
+        left = 8; \\
+    }} \\
+    left--; \\
+    bit = byte & 1; \\
+    byte >>= 1
+
 static void ask(const {code_type(packed)} *codes, uint8_t *answers)
 {{
     place at = {layout.sections["pairs"]}u;
-    uint8_t byte = 0, left = 0, low = {layout.many_bits}, answer = 0, one = 1;
+    uint8_t byte = 0, left = 0, bit, low = {layout.many_bits}, answer = 0, one = 1;
     {count(layout.n_used)} k = 0;
-    {gap} n = 0, key = 0;
+    {number} n = 0, key = 0;
     {code_type(packed)} code = 0;
     do {{
-        {gap} gap = 0;
-        uint8_t unread = (uint8_t)(low + 1), is_high = 1;
-        do {{
-            if (left) {{
-                byte >>= 1;
-            }} else {{
-                byte = BYTE(at);
-                at++;
-                left = 8;
-            }}
-            left--;
-            if (is_high && byte & 1) {{
-                gap++;
-                continue;
-            }}
-            if (!is_high)
-                gap = ({gap})(2 * gap + (byte & 1));
-            is_high = 0;
-            unread--;
-        }} while (unread);
+        {number} gap = 0;
+        uint8_t unread = low;
+        for (;;) {{
+            NEXT_BIT();
+            if (!bit)
+                break;
+            gap++;
+        }}
+        for (; unread; unread--) {{
+            NEXT_BIT();
+            gap = ({number})(gap << 1 | bit);
+        }}
         if (n) {{
-            key = ({gap})(key + gap);
+            key = ({number})(key + gap);
             if ({right})
                 answer |= one;
             key++;
@@ -64,7 +68,7 @@ static void ask(const {code_type(packed)} *codes, uint8_t *answers)
             if (!--n)
                 low = {layout.many_bits};
         }} else {{
-            n = ({gap})(gap + 1);
+            n = ({number})(gap + 1);
             key = 0;
             code = codes[k];
             k++;
@@ -97,17 +101,17 @@ def number_of_test(packed: Packed) -> str:
     if (of < 2)
 """
     return f"""/* Return what a split asks: a digit below {group.radix}, of {group.size} that are one number, and low bits. */
-static number number_of({nodes} split)
+static APART number number_of({nodes} split)
 {{
     {nodes} group = ({nodes})({which});
     uint8_t of = (uint8_t)(split - {group.size} * group), digits, digit;
     place at = (place)({bit_of(packed, "tests")} + (place)group * {width}u);
-    digits = (uint8_t)(take(at) & {mask(group.digit_bits)});
+    digits = (uint8_t)({taken("at", group.digit_bits)});
 {highest}    for (digit = 0; digits >= {group.radix}; digit++)
         digits = (uint8_t)(digits - {group.radix});
     if (!of)
         digit = digits;
     at = (place)(at + {group.digit_bits}u + of * {low}u);
-    return (number)((number)((number)digit << {low}) | (take(at) & {mask(low)}));
+    return (number)((number)((number)digit << {low}) | ({taken("at", low)}));
 }}
 """

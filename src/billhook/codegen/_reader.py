@@ -169,21 +169,23 @@ static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
 def _steps(packed: Packed) -> str:
     layout = packed.layout
     code = code_type(packed)
-    at_scale = layout.shift_bits + layout.offset_bits
+    at_offset = layout.shift_bytes
+    at_scale = at_offset + layout.offset_bytes
     shift = str(layout.shift)
-    if layout.shift_bits:
-        shift = f"(uint8_t)({shift} + (uint8_t)(take(at) & {mask(layout.shift_bits)}))"
+    if layout.shift_bytes:
+        shift = f"(uint8_t)({shift} + BYTE(at))" if layout.shift else "BYTE(at)"
     offset = f"{layout.offset}"
-    if layout.offset_bits:
-        offset = f"(int32_t)({_wide(layout.shift_bits, layout.offset_bits)}) + ({layout.offset})"
+    if layout.offset_bytes:
+        cut = f" & {mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else ""
+        offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) + ({offset})"
     scales = [quantizer.scale > 0 for quantizer in packed.quantizers if isinstance(quantizer, UniformQuantizer)]
     scaled = f"(uint16_t)((uint32_t)fine * scale >> 16) >> {15 - layout.code_bits}"
     if layout.code_bits == 16:
         scaled = "(uint32_t)fine * scale >> 15"
-    read_scale = f"    scale = {layout.scale}u;\n"
-    if layout.scale_bits:
-        number = f"take((place)(at + {at_scale}u)) & {mask(layout.scale_bits)}"
-        read_scale = f"    scale = (uint16_t)({layout.scale}u + ({number}));\n"
+    more = {0: "", 1: f" + BYTE(at + {at_scale}u)", 2: f" + HALF(at + {at_scale}u)"}[layout.scale_bytes]
+    read_scale = f"    scale = (uint16_t)({layout.scale}u{more});\n"
+    if layout.scale == 0 and layout.scale_bytes == 2:
+        read_scale = f"    scale = HALF(at + {at_scale}u);\n"
     if not any(scales):
         scale = ""
     elif all(scales):
@@ -209,7 +211,7 @@ def _steps(packed: Packed) -> str:
     formula = "ceil(x 2^power) - offset"
     formula = f"floor(({formula}) scale / 2^{31 - layout.code_bits})" if scale else formula
     return f"""/* {formula}, in whole numbers; the feature's shift is 150 - power. */
-static {code} code_of(uint32_t bits{", place at" if layout.step_bits else ""})
+static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
 {{
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
     uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
@@ -234,17 +236,6 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bits else ""})
 """
 
 
-def _wide(first: int, bits: int) -> str:
-    """Return a number of more bits than `take` may return, so many bits behind `at`."""
-
-    def part(skipped: int, width: int) -> str:
-        at = f"(place)(at + {first + skipped}u)" if first + skipped else "at"
-        return f"(WORD({at} >> 3) >> ({at} & 7) & {mask(width)})"
-
-    # Four bytes have this many bits from any bit on.
-    return part(0, bits) if bits <= 25 else f"{part(0, 16)} | {part(16, bits - 16)} << 16"
-
-
 def take(packed: Packed) -> str:
     """Return the function that reads numbers of any width, up to 25 bits."""
     layout = packed.layout
@@ -252,9 +243,11 @@ def take(packed: Packed) -> str:
     numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits, layout.grid_bits)
     small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)
+/* Inlined, there would be too many variables for the registers. */
+#define APART __attribute__((noinline))
 typedef {small} number;
-#define WINDOW {15 if small == "uint16_t" else 24}
 #else
+#define APART
 typedef uint32_t number;
 #define WINDOW 24
 #endif
@@ -265,6 +258,11 @@ static number take(place at)
     return (number)(WORD(at >> 3) >> (at & 7));
 }}
 """
+
+
+def taken(at: str, bits: int) -> str:
+    """Return an expression for the number of so many bits at a place."""
+    return f"take({at}) & {mask(bits)}"
 
 
 def find_codes(packed: Packed, kind: str) -> str:
@@ -278,7 +276,7 @@ def find_codes(packed: Packed, kind: str) -> str:
         where = "f++"
     elif layout.id_bits:
         at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
-        where = f"take({at}) & {mask(layout.id_bits)}"
+        where = taken(at, layout.id_bits)
     bits = f"bits_of(x[{where}])" if kind == "float" else f"bits_of_whole(x[{where}])"
     if layout.grid == "ranks":
         at = f"{bit_of(packed, 'grids')} + (place)k * {layout.count_bits}u"
@@ -289,12 +287,12 @@ def find_codes(packed: Packed, kind: str) -> str:
     }}
 """
     at = ""
-    if layout.step_bits:
+    if layout.step_bytes:
         number = "k"
         if layout.n_grids:
-            number = f"(take((place)({bit_of(packed, 'steps')} + (place)k * {layout.grid_bits}u))"
-            number += f" & {mask(layout.grid_bits)})"
-        at = f", (place)({bit_of(packed, 'grids')} + (place){number} * {layout.step_bits}u)"
+            at = f"(place)({bit_of(packed, 'steps')} + (place)k * {layout.grid_bits}u)"
+            number = f"({taken(at, layout.grid_bits)})"
+        at = f", (place)({layout.sections['grids']}u + (place){number} * {layout.step_bytes}u)"
     return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
 {found}        codes[k] = code_of({bits}{at});
     }}

@@ -93,12 +93,13 @@ def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
             raise ValueError(f"the features have {counts.sum()} thresholds, not {layout.n_thresholds}")
         keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
         return [RankQuantizer(part) for part in np.split(from_ordered_keys(keys), np.cumsum(counts)[:-1])]
-    joined = unpack_bits(raw, layout.step_bits, layout.n_grids or layout.n_used)
+    joined = unpack_bits(raw, 8 * layout.step_bytes, layout.n_grids or layout.n_used)
     if layout.n_grids:
         joined = joined[unpack_bits(_section(layout, data, "steps"), layout.grid_bits, layout.n_used)]
-    shift = layout.shift + (joined & ((1 << layout.shift_bits) - 1))
-    offset = layout.offset + (joined >> layout.shift_bits & ((1 << layout.offset_bits) - 1))
-    scale = layout.scale + (joined >> (layout.shift_bits + layout.offset_bits))
+    shift_bits, offset_bits = 8 * layout.shift_bytes, 8 * layout.offset_bytes
+    shift = layout.shift + (joined & ((1 << shift_bits) - 1))
+    offset = layout.offset + (joined >> shift_bits & ((1 << offset_bits) - 1))
+    scale = layout.scale + (joined >> (shift_bits + offset_bits))
     return [
         UniformQuantizer(NO_SHIFT - s, o, c, layout.code_bits)
         for s, o, c in zip(shift.tolist(), offset.tolist(), scale.tolist(), strict=True)

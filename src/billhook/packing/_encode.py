@@ -187,15 +187,22 @@ def n_trees_of_columns(forest: Forest) -> Int64Array:
 
 
 def _step_shape(steps: list[UniformQuantizer]) -> dict[str, int]:
-    """Return what is least of features' steps, the bits of what is more, and how many are written."""
+    """Return what is least of features' steps, the bytes of what is more, and how many are written."""
     numbers = steps_of(steps)
     least, most = (numbers.min(axis=0), numbers.max(axis=0)) if steps else np.zeros((2, 3), np.int64)
+    # From 0, where that takes no more bytes, a reader has less to add.
+    least = np.where((least >= 0) & (_bytes_for(most) == _bytes_for(most - least)), 0, least)
     shape = dict(zip(("shift", "offset", "scale"), least.tolist(), strict=True))
-    bits = [bits_for(spread + 1) for spread in (most - least).tolist()]
+    n_bytes = _bytes_for(most - least).tolist()
     n_different = len(np.unique(numbers, axis=0))
-    is_shorter = n_different * sum(bits) + len(steps) * bits_for(n_different) < len(steps) * sum(bits)
-    names = ("shift_bits", "offset_bits", "scale_bits")
-    return shape | dict(zip(names, bits, strict=True)) | {"n_grids": n_different if is_shorter else 0}
+    n_bits = len(steps) * bits_for(n_different)
+    is_shorter = 8 * n_different * sum(n_bytes) + n_bits < 8 * len(steps) * sum(n_bytes)
+    names = ("shift_bytes", "offset_bytes", "scale_bytes")
+    return shape | dict(zip(names, n_bytes, strict=True)) | {"n_grids": n_different if is_shorter else 0}
+
+
+def _bytes_for(numbers: Int64Array) -> Int64Array:
+    return np.array([-(-bits_for(number + 1) // 8) for number in numbers.tolist()], np.int64)
 
 
 def steps_of(steps: list[UniformQuantizer]) -> Int64Array:
@@ -217,8 +224,9 @@ def _quantizer_bytes(quantizers: list[Quantizer], layout: ByteLayout) -> dict[st
         }
     numbers = steps_of([quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)])
     more = numbers - [layout.shift, layout.offset, layout.scale]
-    joined = more[:, 0] | more[:, 1] << layout.shift_bits | more[:, 2] << (layout.shift_bits + layout.offset_bits)
+    joined = more[:, 0] | more[:, 1] << 8 * layout.shift_bytes
+    joined |= more[:, 2] << 8 * (layout.shift_bytes + layout.offset_bytes)
     if not layout.n_grids:
-        return {"grids": pack_bits(joined, layout.step_bits), "steps": none}
+        return {"grids": pack_bits(joined, 8 * layout.step_bytes), "steps": none}
     different, number = np.unique(joined, return_inverse=True)
-    return {"grids": pack_bits(different, layout.step_bits), "steps": pack_bits(number, layout.grid_bits)}
+    return {"grids": pack_bits(different, 8 * layout.step_bytes), "steps": pack_bits(number, layout.grid_bits)}

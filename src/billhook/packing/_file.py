@@ -12,7 +12,7 @@ from billhook.forest import Forest, forest_from, labels_from_json, labels_to_jso
 from billhook.packing._gaps import MOST_GAP_BITS, MOST_MANY_BITS
 from billhook.packing._groups import ALONE, GROUPS, Group
 from billhook.packing._layout import ByteLayout
-from billhook.packing._whole_bytes import BYTE_LIMITS, WHOLE_BYTES, in_bits, is_of_whole_bytes, with_base_in_bits
+from billhook.packing._with_signs import NAMES_WITH_SIGNS, from_least, is_with_signs, with_base_from_least
 from billhook.tables import encoding_from_json, encoding_to_json
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ LOWEST = {"offset": -(2**31), "base": -(2**31)}
 LIMITS = {
     "code_bits": 16,
     "count_bits": 17,
-    "shift_bits": 8,
-    "offset_bits": 32,
-    "scale_bits": 16,
+    "shift_bytes": 1,
+    "offset_bytes": 4,
+    "scale_bytes": 2,
     "shift": 255,
     "offset": 2**31 - 1,
     "scale": 2**16 - 1,
@@ -38,7 +38,6 @@ LIMITS = {
     "tree_bits": 25,
     "gap_bits": MOST_GAP_BITS,
     "many_bits": MOST_MANY_BITS,
-    **BYTE_LIMITS,
 }
 
 
@@ -76,10 +75,9 @@ def _packed_from(contents: Contents) -> "Packed":
         raise ModelFileError(f"the header of a packed model must describe {', '.join(META)}, classes and layout")
     data = contents.arrays["data"]
     stored = meta.pop("layout")
-    if is_of_whole_bytes(stored):
-        stored = in_bits(_checked(stored, WHOLE_BYTES))
-        layout = _layout_from(stored)
-        data = with_base_in_bits(data, layout)
+    if is_with_signs(stored):
+        layout = _layout_from(from_least(_checked(stored, NAMES_WITH_SIGNS)))
+        data = with_base_from_least(data, layout)
     else:
         layout = _layout_from(stored)
     if data.dtype != np.uint8 or data.ndim != 1 or data.size != layout.sections["end"]:

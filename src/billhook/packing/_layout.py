@@ -21,7 +21,7 @@ class ByteLayout:
     grid : {"ranks", "steps"}
     code_bits, count_bits : int
         Of a threshold code; of the number of thresholds of a feature (ranks).
-    shift_bits, offset_bits, scale_bits : int
+    shift_bytes, offset_bytes, scale_bytes : int
         Of what each feature's steps have of their own.
     shift, offset, scale : int
         The least of all features' steps, from which their own are counted; the shift is 150 - `power`.
@@ -61,9 +61,9 @@ class ByteLayout:
     grid: str
     code_bits: int
     count_bits: int
-    shift_bits: int
-    offset_bits: int
-    scale_bits: int
+    shift_bytes: int
+    offset_bytes: int
+    scale_bytes: int
     shift: int
     offset: int
     scale: int
@@ -111,9 +111,9 @@ class ByteLayout:
         return bits_for(self.n_entries) if self.n_entries else self.n_values * self.leaf_bits
 
     @property
-    def step_bits(self) -> int:
-        """Bits of a feature's steps."""
-        return self.shift_bits + self.offset_bits + self.scale_bits
+    def step_bytes(self) -> int:
+        """Bytes of a feature's steps."""
+        return self.shift_bytes + self.offset_bytes + self.scale_bytes
 
     @property
     def grid_bits(self) -> int:
@@ -142,7 +142,7 @@ class ByteLayout:
         ranks = 8 * (-(-n_used * self.count_bits // 8) + 4 * self.n_thresholds)
         bits = {
             "features": self.n_features if self.has_map else n_used * self.id_bits,
-            "grids": ranks if self.grid == "ranks" else (self.n_grids or n_used) * self.step_bits,
+            "grids": ranks if self.grid == "ranks" else 8 * (self.n_grids or n_used) * self.step_bytes,
             "steps": n_used * self.grid_bits,
             "trees": self.n_trees * (self.tree_bits + self.column_bits),
             "shapes": n_tests * 2,

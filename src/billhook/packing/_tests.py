@@ -13,14 +13,14 @@ from billhook.packing._gaps import Gaps, find_gaps, pack_gaps
 from billhook.packing._groups import Group, group_for, pack_groups
 from billhook.packing._layout import ByteLayout
 
-# Cycles of an AVR, about: a step down a tree, a bit of its shape, a leaf's number, a feature's code; and a bit and a
-# test of a table of gaps, all of which a reader goes through for each row.
-STEP, SHAPE, LEAF_NUMBER, CODE = 250, 8, 70, 150
-GAP_BIT, GAP_TEST = 9, 20
 # Bits that a reader finds in four bytes wherever a number begins.
 LARGEST_READ = 25
-# Where going through a table would take more than this of what all else takes, it is not written as gaps.
-MOST_EXTRA_TIME = 0.5
+# Cycles of an AVR, about, for a row: a step down a tree, a number of a leaf, the code of a feature.
+STEP, LEAF_NUMBER, CODE = 340, 110, 170
+# More of them: a bit and a test of a table of gaps, all of which a reader goes through, and a step with groups.
+GAP_BIT, GAP_TEST, GROUP_STEP = 11, 25, 140
+# What takes more time than this, compared with all else, is not done.
+MOST_EXTRA_TIME = 0.55
 
 
 class Tests(NamedTuple):
@@ -52,35 +52,36 @@ class TestTable(NamedTuple):
 
 
 def with_shortest_tests(plain: ByteLayout, tests: Tests) -> TestTable:
-    """Return the layout in which the tests take the fewest bytes."""
+    """Return the layout in which the tests take the fewest bytes, without much more time for a row."""
     different = np.unique(tests.in_order(plain))
     gaps = find_gaps(different >> plain.key_bits, different & ((1 << plain.key_bits) - 1), plain.n_used)
-    forms = [plain, replace(plain, n_pairs=different.size)]
-    if is_quick(plain, gaps):
-        gap_bits = {"ask_bits": gaps.bits, "gap_bits": gaps.gap_bits, "many_bits": gaps.many_bits}
-        forms.append(replace(forms[1], **gap_bits))
-    forms += [grouped for form in forms if (grouped := _grouped(form)) is not form]
-    shortest = min(forms, key=_section_bytes) if tests.feature.size else plain
-    return TestTable(shortest, different, gaps)
+    paired = replace(plain, n_pairs=different.size)
+    as_gaps = replace(paired, ask_bits=gaps.bits, gap_bits=gaps.gap_bits, many_bits=gaps.many_bits)
+    forms = [form for form in (plain, paired, as_gaps, _grouped(plain), _grouped(paired)) if _is_quick(form)]
+    return TestTable(min(forms, key=_section_bytes) if plain.n_inner else plain, different, gaps)
 
 
 def _grouped(layout: ByteLayout) -> ByteLayout:
-    n_values = 1 << layout.pair_bits if layout.missing == "split" else layout.n_used << layout.code_bits
+    """Return the layout with tests, or numbers of pairs, in groups, if that takes fewer bits."""
+    if layout.pair_bits > LARGEST_READ:
+        return layout
+    n_values = 1 << layout.test_bits if layout.missing == "split" else layout.n_used << layout.code_bits
     group = group_for(layout.n_pairs or n_values)
-    is_read_at_once = layout.pair_bits <= LARGEST_READ
-    return replace(layout, group=group.size, radix=group.radix) if group.size and is_read_at_once else layout
+    return replace(layout, group=group.size, radix=group.radix)
 
 
 def _section_bytes(layout: ByteLayout) -> int:
     return layout.sections["leaves"] - layout.sections["tests"]
 
 
-def is_quick(layout: ByteLayout, gaps: Gaps) -> bool:
-    """Whether going through a table of gaps takes little time, compared with what a row takes without."""
-    n_trees, n_leaves = layout.n_trees, layout.n_leaves
-    steps = n_trees * log2(max(n_leaves / n_trees, 2.0)) * STEP
-    rest = 2 * layout.n_inner * SHAPE + n_trees * layout.n_values * LEAF_NUMBER + layout.n_used * CODE
-    return gaps.bits * GAP_BIT + gaps.gap.size * GAP_TEST <= MOST_EXTRA_TIME * (steps + rest)
+def _is_quick(layout: ByteLayout) -> bool:
+    """Whether a row takes little more time than with tests as they are."""
+    n_trees = layout.n_trees
+    steps = n_trees * log2(max(layout.n_leaves / n_trees, 2.0))
+    usual = steps * STEP + n_trees * layout.n_values * LEAF_NUMBER + layout.n_used * CODE
+    more = steps * GROUP_STEP if layout.group else 0.0
+    more += layout.ask_bits * GAP_BIT + layout.n_pairs * GAP_TEST if layout.ask_bits else 0.0
+    return more <= MOST_EXTRA_TIME * usual
 
 
 def pack_tests(table: TestTable, tests: Tests) -> tuple[Bytes, Bytes]:
