@@ -97,10 +97,11 @@ def _base(packed: Packed) -> str:
     if layout.n_columns == 1:
         return f"    scores[0] = {layout.base};\n"
     three = "((uint32_t)BYTE(at + 2u) << 16 | HALF(at))"
-    more = {0: "", 1: " + BYTE(at)", 2: " + HALF(at)", 3: f" + (int32_t){three}", 4: " + (int32_t)WORD(at)"}
-    base = f"{layout.base}{more[layout.base_bytes]}"
-    if layout.base_bytes == 4:  # half of the numbers would not fit
-        base = f"(int32_t)((uint32_t)({layout.base}) + WORD(at))"
+    more = {0: "", 1: "(int32_t)BYTE(at) + ", 2: "(int32_t)HALF(at) + ", 3: f"(int32_t){three} + "}
+    if layout.base_bytes == 4:  # all of an unsigned number, in which the sum comes round to what it is
+        base = f"(int32_t)(WORD(at) + {layout.base & 0xFFFFFFFF}ul)"
+    else:
+        base = f"{more[layout.base_bytes]}{layout.base}"
     where = f"        place at = (place)({whole(layout.sections['base'])} + {layout.base_bytes}u * c);\n"
     value = base
     if layout.factor_bits:

@@ -21,9 +21,9 @@ def ask(packed: Packed) -> str:
     right = "code > key"
     if layout.missing == "split":
         right = f"code == {missing_code(packed)} ? !(key & 1) : code > key >> 1"
-    return f"""/* Answer all tests in the order of features and thresholds, a bit for each: a 1 sends the row to the right. A
- * number is as many ones as its high bits say, a zero, and its low bits: how many tests a feature has, then the gaps
- * before each. */
+    return f"""/* Answer all tests in the order of features and thresholds, a bit for each: a 1 sends the row to the
+ * right. A number is as many ones as its high bits say, a zero, and its low bits: how many tests a feature
+ * has, then the gaps before each. */
 #define NEXT_BIT() \\
     if (!left) {{ \\
         byte = BYTE(at); \\
@@ -96,11 +96,15 @@ def number_of_test(packed: Packed) -> str:
     else:
         which = "split / 3"
     square = group.radix**2
-    highest = "" if group.size == 2 else f"""    for (digit = 0; digits >= {square}; digit++)
+    highest = (
+        ""
+        if group.size == 2
+        else f"""    for (digit = 0; digits >= {square}; digit++)
         digits = (uint8_t)(digits - {square});
     if (of < 2)
 """
-    return f"""/* Return what a split asks: a digit below {group.radix}, of {group.size} that are one number, and low bits. */
+    )
+    return f"""/* What a split asks: a digit below {group.radix}, {group.size} of which are one number; low bits. */
 static APART number number_of({nodes} split)
 {{
     {nodes} group = ({nodes})({which});

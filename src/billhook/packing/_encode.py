@@ -223,7 +223,7 @@ def _quantizer_bytes(quantizers: list[Quantizer], layout: ByteLayout) -> dict[st
             "steps": none,
         }
     numbers = steps_of([quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)])
-    more = numbers - [layout.shift, layout.offset, layout.scale]
+    more = numbers - np.array([layout.shift, layout.offset, layout.scale], np.int64)
     joined = more[:, 0] | more[:, 1] << 8 * layout.shift_bytes
     joined |= more[:, 2] << 8 * (layout.shift_bytes + layout.offset_bytes)
     if not layout.n_grids:

@@ -58,9 +58,8 @@ def pack_groups(numbers: Int64Array, bits: int, group: Group) -> Bytes:
     padded.ravel()[: numbers.size] = numbers
     digits = (padded >> low_bits) @ group.radix ** np.arange(size) if group.size else np.zeros(len(padded), np.int64)
     low = padded & ((1 << low_bits) - 1)
-    parts = [
-        number[:, None] >> np.arange(width) & 1 for number, width in ((digits, group.digit_bits), (low.ravel(), low_bits))
-    ]
+    both = ((digits, group.digit_bits), (low.ravel(), low_bits))
+    parts = [number[:, None] >> np.arange(width) & 1 for number, width in both]
     stream = np.concatenate([parts[0], parts[1].reshape(len(padded), size * low_bits)], axis=1).ravel()
     return np.packbits(stream[: group.section_bits(numbers.size, bits)].astype(np.uint8), bitorder="little")
 

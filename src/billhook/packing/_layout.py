@@ -41,7 +41,7 @@ class ByteLayout:
     n_pairs, n_entries : int
         0 where there is no table.
     ask_bits, gap_bits, many_bits : int
-        Of a table of pairs that is written as gaps, or 0: of all of it; of a gap and of a number of gaps, see `_gaps`.
+        Of a table of pairs written as gaps, or 0: of all of it, of a gap, and of a number of gaps; see `_gaps`.
     group, radix : int
         How many tests, or numbers of pairs, stand together, and below which number their digits are; or 0: see
         `_groups`.

@@ -12,7 +12,14 @@ from billhook.packing._bits import bits_for
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._coding import Coding, coding_of, with_codes, without_unused
 from billhook.packing._encode import encode, layout_without_tables, with_table_of_pairs
-from billhook.packing._leaf_values import LARGEST_FACTOR, LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
+from billhook.packing._leaf_values import (
+    LARGEST_FACTOR,
+    LARGEST_SUM,
+    Rounded,
+    find_units,
+    largest_by_column,
+    round_values,
+)
 from billhook.packing._pack_options import PackOptions, RoundingRows, checked_options, checked_rows
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._rounding import round_with_rows, whole_base

@@ -21,6 +21,8 @@ STEP, LEAF_NUMBER, CODE = 340, 110, 170
 GAP_BIT, GAP_TEST, GROUP_STEP = 11, 25, 140
 # What takes more time than this, compared with all else, is not done.
 MOST_EXTRA_TIME = 0.55
+# Gaps and groups take some 200 bytes more of code: they are not used for next to nothing.
+LEAST_SAVED = 32
 
 
 class Tests(NamedTuple):
@@ -58,7 +60,7 @@ def with_shortest_tests(plain: ByteLayout, tests: Tests) -> TestTable:
     paired = replace(plain, n_pairs=different.size)
     as_gaps = replace(paired, ask_bits=gaps.bits, gap_bits=gaps.gap_bits, many_bits=gaps.many_bits)
     forms = [form for form in (plain, paired, as_gaps, _grouped(plain), _grouped(paired)) if _is_quick(form)]
-    return TestTable(min(forms, key=_section_bytes) if plain.n_inner else plain, different, gaps)
+    return TestTable(min(forms, key=_cost) if plain.n_inner else plain, different, gaps)
 
 
 def _grouped(layout: ByteLayout) -> ByteLayout:
@@ -70,8 +72,10 @@ def _grouped(layout: ByteLayout) -> ByteLayout:
     return replace(layout, group=group.size, radix=group.radix)
 
 
-def _section_bytes(layout: ByteLayout) -> int:
-    return layout.sections["leaves"] - layout.sections["tests"]
+def _cost(layout: ByteLayout) -> int:
+    """Return the bytes of the tests, and how many fewer they must be to make up for a longer reader."""
+    n_bytes = layout.sections["leaves"] - layout.sections["tests"]
+    return n_bytes + (LEAST_SAVED if layout.group or layout.ask_bits else 0)
 
 
 def _is_quick(layout: ByteLayout) -> bool:

@@ -1,4 +1,4 @@
-"""Layouts of the files of release 0.1, in which numbers had a sign that are counted from the least today."""
+"""Layouts of older files, in which numbers had a sign that are counted from the least today."""
 
 from dataclasses import fields
 from typing import Any
@@ -22,7 +22,7 @@ NAMES_WITH_SIGNS = tuple(field.name for field in fields(ByteLayout) if field.nam
 
 
 def is_with_signs(stored: Any) -> bool:
-    """Whether a stored layout is one of release 0.1."""
+    """Whether a stored layout is an older one."""
     return isinstance(stored, dict) and set(stored) == set(NAMES_WITH_SIGNS)
 
 
