@@ -6,7 +6,7 @@ import billhook as bh
 from made_up import random_forest
 
 SHORT = {
-    "gaps": {"sizes": (15,) * 40, "n_features": 4, "thresholds": 37.0 * np.arange(12.0)},
+    "gaps": {"sizes": (15,) * 40, "n_features": 4, "thresholds": 37.0 * np.arange(25.0)},
     "gaps, missing values": {"sizes": (12, 15) * 30, "n_features": 3, "thresholds": np.arange(9.0)},
     "groups of tests": {"sizes": (20,) * 30, "n_features": 5, "thresholds": np.arange(250.0)},
     "groups of pairs": {"sizes": (30, 31) * 15, "n_features": 20, "thresholds": np.arange(2.0)},

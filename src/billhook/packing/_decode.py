@@ -32,9 +32,8 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
     base = layout.base + unpack_bits(_section(layout, data, "base"), 8 * layout.base_bytes, layout.n_columns)
     each = np.bincount(column, minlength=layout.n_columns) if layout.column_bits else layout.n_trees
     value -= layout.bias
-    factor = np.ones(layout.n_columns, np.int64)
-    if layout.factor_bits:
-        factor = unpack_bits(_section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
+    factor = decode_factors(layout, data)
+    if factor is not None:
         if not factor.all():
             raise ValueError("the factor of a column is 0")
         value *= by_leaf(factor, column, n_inner + 1, layout.n_values)
@@ -46,7 +45,7 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
         "code": test & code_mask,
         "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),
         "value": value,
-        "base": base + layout.bias * each * factor,
+        "base": base + layout.bias * each * (1 if factor is None else factor),
     }
 
 
@@ -81,6 +80,13 @@ def _leaf_values(layout: ByteLayout, data: Bytes) -> Int64Array:
         return unpack_bits(leaves, bits, layout.n_leaves * n_values).reshape(layout.n_leaves, n_values)
     entries = unpack_bits(_section(layout, data, "table"), bits, layout.n_entries * n_values)
     return entries.reshape(layout.n_entries, n_values)[unpack_bits(leaves, layout.entry_bits, layout.n_leaves)]
+
+
+def decode_factors(layout: ByteLayout, data: Bytes) -> Int64Array | None:
+    """Return what the numbers of each column are multiples of, if not of 1."""
+    if not layout.factor_bits:
+        return None
+    return unpack_bits(_section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
 
 
 def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:

@@ -194,7 +194,7 @@ def _step_shape(steps: list[UniformQuantizer]) -> dict[str, int]:
     least = np.where((least >= 0) & (_bytes_for(most) == _bytes_for(most - least)), 0, least)
     shape = dict(zip(("shift", "offset", "scale"), least.tolist(), strict=True))
     n_bytes = _bytes_for(most - least).tolist()
-    n_different = len(np.unique(numbers, axis=0))
+    n_different = len(set(map(tuple, numbers.tolist())))
     n_bits = len(steps) * bits_for(n_different)
     is_shorter = 8 * n_different * sum(n_bytes) + n_bits < 8 * len(steps) * sum(n_bytes)
     names = ("shift_bytes", "offset_bytes", "scale_bytes")
