@@ -24,6 +24,7 @@ from billhook.budget import (
     fit_table,
 )
 from billhook.budget import _search as searching
+from billhook.budget._portfolio import MORE_CLASSES
 from billhook.budget._scoring import AsEstimator, perfect_score, score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.budget._trial_runner import FIRST_FINAL, TrialRunner, batches_of
@@ -306,12 +307,6 @@ def test_a_perfect_score_is_that_of_a_model_without_a_mistake(name):
     pytest.fail(f"{name} judges neither classes nor numbers")
 
 
-def test_several_classes_begin_with_a_codebook_and_others_with_what_is_quicker():
-    first = {n: searching.first_compression_configs(n, 4096)[0] for n in (1, 3, 4, 26, 64, 65, 400)}
-    assert [n for n, config in first.items() if config.codebook is not None] == [4, 26, 64]
-    assert [n for n, config in first.items() if config.l2 is None] == [1, 3]
-
-
 def test_many_classes_have_a_good_model_soon(monkeypatch):
     # Without a codebook, the leaves of 60 classes take so many bytes that few fit.
     rng = np.random.default_rng(0)
@@ -321,8 +316,8 @@ def test_many_classes_have_a_good_model_soon(monkeypatch):
         (centre[y] + 0.2 * rng.normal(size=(3_000, 6))).astype(np.float32), y, np.ones(3_000), np.arange(60)
     )
     first = fit(rows, 2048, n_trials=1).report.score
-    plain = [CompressionConfig(leaf_bits=3, rounding="alone")] * 2
-    monkeypatch.setattr("billhook.budget._space.first_compression_configs", lambda *_: plain)
+    plain = MORE_CLASSES[0]._replace(l2=None, leaf_bits=3, codebook=None, by_class=False, rounding="alone")
+    monkeypatch.setattr("billhook.budget._portfolio.MORE_CLASSES", (plain,))
     assert first > fit(rows, 2048, n_trials=1).report.score + 0.04
 
 

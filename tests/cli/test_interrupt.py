@@ -134,7 +134,7 @@ def test_the_handler_is_there_before_anything_large_is_imported():
 import sys
 before = set(sys.modules)
 from billhook.cli import _interrupt, start
-_interrupt.install = lambda: sys.exit(" ".join(sorted(set(sys.modules) - before)))
+_interrupt.install = lambda _: sys.exit(" ".join(sorted(set(sys.modules) - before)))
 start()
 """
     loaded = set(run_python(code).stderr.split())

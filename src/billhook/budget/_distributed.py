@@ -82,7 +82,16 @@ def fit_on_cluster(
         compared = f"Configurations were compared on a sample of {sample.rows.n_rows:,} of {sample.n_rows:,} rows"
         options["notes"] = (*options.get("notes", ()), f"{compared}; the last model learns from all.")
         final = partial(build_on_cluster, client, partitions, sample.rows, seed=options.get("seed", 0))
-        return fit(sample.rows, budget, executor=executor, families=("boosted",), final=final, **options)
+        # What XGBoost can grow, which grows on a cluster.
+        return fit(
+            sample.rows,
+            budget,
+            executor=executor,
+            families=("boosted",),
+            shares_tests=False,
+            final=final,
+            **options,
+        )
     finally:
         executor.close()
 

@@ -91,6 +91,7 @@ def fit(
     executor: Executor | None = None,
     n_jobs: int = 1,
     families: tuple[str, ...] = FAMILIES,
+    shares_tests: bool = True,
     final: Callable[[Trial], Packed] | None = None,
     keep_best: bool = False,
     target: Target | None = None,
@@ -126,6 +127,7 @@ def fit(
         progress=progress,
         families=families if user_ensemble is None else ("user",),
         perfect=perfect_score(scoring),
+        shares_tests=shares_tests,
     )
     search.run()
     best = search.best(budget)

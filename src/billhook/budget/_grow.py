@@ -71,6 +71,8 @@ class GrowingEnsemble:
                 max_leaves=growth.leaves,
                 learning_rate=growth.learning_rate,
                 min_weight=growth.min_weight,
+                max_tests=growth.max_tests,
+                reuse_factor=growth.reuse_factor,
             )
         while len(self._boosting.trees) < n_trees:
             self._boosting.grow()

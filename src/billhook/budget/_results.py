@@ -18,6 +18,7 @@ class Candidate:
     scores: tuple[float, ...]
     packed: Packed
     is_final: bool
+    losses: tuple[float, ...] = ()
 
     @property
     def score(self) -> float:
@@ -48,7 +49,9 @@ class TrialResults:
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
         """Return the trials whose models fit a budget, the best first; with `final`, those compared on final splits.
 
-        Of a trial that ran on some splits only, the score is what may be expected on all.
+        Of a trial that ran on some splits only, the score is what may be expected on all. Finalists, if accuracy is
+        what counts, are ordered by the mean of their ranks in accuracy and in log loss: a few mistakes more or less
+        are often chance.
         """
         splits = self._finals_of(budget) if final else list(range(self.n_splits))
         if not splits:
@@ -63,9 +66,11 @@ class TrialResults:
             nbytes = max(model.nbytes for model in packed)
             if budget is None or nbytes <= budget:
                 scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
-                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final))
+                losses = tuple(outcome.loss for outcome in known if outcome.loss is not None) if final else ()
+                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final, losses))
         # Of equals, the one that did better when it was tried; then the smaller.
-        return sorted(candidates, key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, repr(c.trial)))
+        candidates.sort(key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, repr(c.trial)))
+        return _by_mean_rank(candidates) if candidates and all(c.losses for c in candidates) else candidates
 
     def _tried_score(self, trial: Trial) -> float:
         tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
@@ -91,3 +96,16 @@ class TrialResults:
             return next(iter(finalists or tried), None)
         was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
         return finalists[0] if was_compared else tried[0]
+
+
+def _by_mean_rank(candidates: list[Candidate]) -> list[Candidate]:
+    """Return candidates, the best score first, by the mean of that rank and the rank of their log loss."""
+    losses = [float(np.mean(one.losses)) for one in candidates]
+    scores = [one.score for one in candidates]
+    rank = [
+        sum(other > score for other in scores)
+        + sum(other < loss for other in losses)
+        + 0.5 * (scores.count(score) + losses.count(loss))  # equals share their ranks
+        for score, loss in zip(scores, losses, strict=True)
+    ]
+    return [candidates[place] for place in np.argsort(rank, kind="stable")]

@@ -13,14 +13,11 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
+from billhook.budget._portfolio import first_trials
 from billhook.budget._results import Candidate
 from billhook.budget._space import (
     QUICKEST,
     Trial,
-    finer,
-    first_compression_configs,
-    first_growth_configs,
-    first_trials,
     is_sensible,
     neighbours,
 )
@@ -47,8 +44,6 @@ FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
 LEAST_BATCH, START_BATCH = 8, 6
-# So many growths are tried with more than one compression.
-BEST_GROWTHS = 4
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
@@ -73,6 +68,8 @@ class Search(TimedResults):
         Called after each batch with the search.
     perfect : float, optional
         The score of a model without a mistake, if the search may end before its time.
+    shares_tests : bool
+        Whether trees can be grown that prefer tests which are in use.
     """
 
     whole: TrialRunner
@@ -85,6 +82,7 @@ class Search(TimedResults):
     progress: Callable[["Search"], None] = lambda _search: None
     families: tuple[str, ...] = FAMILIES
     perfect: float | None = None
+    shares_tests: bool = True
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
@@ -309,7 +307,8 @@ class Search(TimedResults):
         for trial in trials:
             if len(canonical) == most:  # to find the bins takes longer than many a trial
                 break
-            came_to = replace(trial, growth=self.trying.canonical(trial.growth))
+            growth = trial.growth if self.shares_tests else replace(trial.growth, max_tests=0, reuse_factor=1.0)
+            came_to = replace(trial, growth=self.trying.canonical(growth))
             if is_sensible(came_to):
                 canonical[came_to] = None
         return list(canonical)
@@ -325,7 +324,7 @@ class Search(TimedResults):
             number = FIRST_FINAL + place
             by_budget = []
             for budget in self._in_order():
-                n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 2)
+                n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 4)
                 finalists = self._finalists(budget, n_kept, final=place > 0)
                 by_budget.append([candidate.trial for candidate in finalists])
             if place and max(map(len, by_budget)) < 2:
@@ -342,8 +341,10 @@ class Search(TimedResults):
         """Return the best for a budget, without those that are far below: at most so many."""
         best = self.candidates(budget, final=final)[:most]
         # Of scores that are no shares of one, it is not known by how much they differ by chance.
-        far = FAR_BELOW * self._spread(best[0].score) if best and self.perfect == 1.0 else np.inf
-        return [one for one in best if one.score >= best[0].score - far]
+        if not best or self.perfect != 1.0:
+            return best
+        highest = max(one.score for one in best)
+        return [one for one in best if one.score >= highest - FAR_BELOW * self._spread(highest)]
 
     def _choose_compared_rows(self) -> None:
         """Compare on fewer rows, as many as trials have, where the time is too short for the finalists otherwise."""
@@ -371,30 +372,21 @@ class Search(TimedResults):
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""
         rows = self.trying.rows
-        growths = first_growth_configs(rows.X.shape[1], rows.n_values, self.families)
         others: Literal["as_many", "soon", "later"] = "as_many"
         if self._counts_last_most:
             others = "later" if self.n_trials is None else "soon"
-        return first_trials(growths, self._in_order(), self.trying.n_values, others=others)
+        return first_trials(
+            self._in_order(),
+            rows.X.shape[1],
+            self.trying.n_values,
+            self.families,
+            is_regression=rows.classes is None,
+            others=others,
+        )
 
     def _waves(self, starts: list[Trial]) -> Iterator[list[Trial]]:
-        """Yield what is tried together: the first growths, finer codes than the best of them has, and so on."""
-        growths = list(dict.fromkeys(trial.growth for trial in starts))
-        n_first = sum(trial.growth in growths[:2] for trial in starts)
-        yield starts[1:n_first]
-        best = self.best(self.budgets[-1])
-        yield [] if best is None else finer(best.trial)
-        for first in range(n_first, len(starts), START_BATCH):
+        """Yield what is tried together: the first of all, and what is near the best between the others."""
+        for first in range(1, len(starts), START_BATCH):
             yield starts[first : first + START_BATCH]
-        more = self._more_of_best()
-        for first in range(0, len(more), START_BATCH):
-            yield more[first : first + START_BATCH]
-
-    def _more_of_best(self) -> list[Trial]:
-        """Return trials of the growths that did best, with the compressions that they were not tried with."""
-        trials = []
-        for budget in self._in_order()[: 1 if self._counts_last_most else None]:
-            growths = list(dict.fromkeys(candidate.trial.growth for candidate in self.candidates(budget)))
-            configs = first_compression_configs(self.trying.n_values, budget)[:2]
-            trials += [Trial(budget, growth, config) for growth in growths[:BEST_GROWTHS] for config in configs]
-        return [trial for trial in trials if trial not in self.outcomes]
+            if first > 1:
+                yield self._next(self.budgets[-1])[:START_BATCH]

@@ -25,6 +25,10 @@ class GrowthConfig:
         Each feature becomes a code of so many bits, and trees may split it at `bins` - 1 places.
     min_weight : float
         The least sum of second derivatives, or of row weights, in a leaf.
+    max_tests : int
+        The most distinct tests of all boosted trees; 0 for any number. Few can be shared in a table.
+    reuse_factor : float
+        How many times what the best test in use gains a new one must gain.
     """
 
     family: EnsembleFamily
@@ -33,6 +37,8 @@ class GrowthConfig:
     bits: int = 8
     bins: int = 64
     min_weight: float = 1.0
+    max_tests: int = 0
+    reuse_factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -94,37 +100,19 @@ CODEBOOKS = (8, 1024)
 L2_VALUES = (None, 0.3, 1.0, 3.0, 10.0, 30.0)
 OVERGROW_VALUES = (1.0, 1.5, 2.0, 3.0)
 MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-# Histograms of more bins, over all features, make growing slow: with one number a leaf, and with several.
-MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
+# From many tests to few.
+MAX_TESTS = (0, 512, 256, 128, 64)
+REUSE_FACTORS = (1.0, 1.5, 2.0, 3.0)
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
 SOON_SHARED = 64
 # The share of the budget that a codebook may take.
 CODEBOOK_SHARE = 0.2
 
 
-def first_growth_configs(n_features: int, n_values: int, families: tuple[str, ...]) -> list[GrowthConfig]:
-    """Return configurations far apart from each other, the most promising first.
-
-    `n_values` is how many numbers a leaf has.
-    """
-    if "user" in families:
-        shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
-        return [GrowthConfig("user", leaves, bits=bits) for leaves, bits in shapes]
-    # Growing takes as long as there are bins of all features, for every class; and where there are more than two, the
-    # finest of them gain nothing.
-    affordable = MOST_BINS if n_values == 1 else MOST_BINS_OF_VECTORS
-    most_bins = max(8, 1 << int(np.log2(max(1.0, affordable / (n_features * n_values)))))
-    first = ((32, 0.4, 7, 64), (128, 0.5, 12, 1024), (16, 0.4, 6, 32), (32, 0.3, 8, 256))
-    then = ((64, 0.3, 8, 128), (16, 0.15, 8, 128), (32, 0.1, 7, 64), (8, 0.1, 6, 32))  # the slowest last
-    boosted = []
-    for leaves, learning_rate, bits, bins in (*first, *then):
-        fewer = min(bins, most_bins)
-        fewer_bits = bits - int(np.log2(bins // fewer))
-        boosted.append(GrowthConfig("boosted", leaves, learning_rate, fewer_bits, fewer))
-    forests: tuple[EnsembleFamily, ...] = ("random_forest", "extra_trees")
-    return boosted + [
-        GrowthConfig(family, 64, 1.0, 7, min(64, most_bins)) for family in forests if family in families
-    ]
+def user_growth_configs() -> list[GrowthConfig]:
+    """Return ways to take the user's ensemble far apart from each other: with fewer leaves, and coarser features."""
+    shapes = ((MOST_LEAVES, 8), (64, 7), (32, 6), (MOST_LEAVES, 6))
+    return [GrowthConfig("user", leaves, bits=bits) for leaves, bits in shapes]
 
 
 def first_compression_configs(n_values: int, budget: int) -> list[CompressionConfig]:
@@ -136,8 +124,7 @@ def first_compression_configs(n_values: int, budget: int) -> list[CompressionCon
             CompressionConfig(1.0, 10.0, rounding="labels"),
             CompressionConfig(2.0, 1.0, 3),
         ]
-    most_entries = max(8.0, CODEBOOK_SHARE * budget / (n_values * 0.5))
-    entries = int(min(256, 2 ** np.floor(np.log2(most_entries))))
+    entries = usual_codebook(n_values, budget)
     bits = 3 if n_values <= 10 else 2
     shared = [CompressionConfig(overgrow, 1.0, 4, entries, True, "labels") for overgrow in (1.0, 2.0)]
     refined = CompressionConfig(2.0, 1.0, bits, rounding="labels")
@@ -146,33 +133,10 @@ def first_compression_configs(n_values: int, budget: int) -> list[CompressionCon
     return [*shared, refined] if n_values <= SOON_SHARED else [refined, *shared]
 
 
-def first_trials(
-    growths: list[GrowthConfig], budgets: list[int], n_values: int, *, others: Literal["as_many", "soon", "later"]
-) -> list[Trial]:
-    """Return what is tried first: all first compressions with one growth, and each other growth with one of them.
-
-    The budgets other than the first have as many trials, or one each: soon, or when several are known for the first.
-    """
-    trials = []
-    configs = {budget: first_compression_configs(n_values, budget) for budget in budgets}
-    for place, growth in enumerate(growths):
-        for number in range(len(configs[budgets[0]])):
-            for budget in budgets:
-                # What refines tells more of a growth than what does not: the second does so, if not the first.
-                is_tried = place == 0 or number == (configs[budget][0].l2 is None)
-                is_soon = others == "soon" and place == number == 0
-                is_later = others == "later" and place == 1
-                if is_tried and (budget == budgets[0] or others == "as_many" or is_soon or is_later):
-                    trials.append(Trial(budget, growth, configs[budget][number]))
-    return trials
-
-
-def finer(trial: Trial) -> list[Trial]:
-    """Return the trial with codes of two bits more and four times the bins; none if these are too many."""
-    bits, bins = trial.growth.bits + 2, trial.growth.bins * 4
-    if trial.growth.family == "user" or not _is_in(bits, CODE_BITS) or not _is_in(bins, BINS):
-        return []
-    return [replace(trial, growth=replace(trial.growth, bits=bits, bins=bins))]
+def usual_codebook(n_values: int, budget: int) -> int:
+    """Return how many different leaves are few enough for a budget."""
+    most_entries = max(8.0, CODEBOOK_SHARE * budget / (n_values * 0.5))
+    return int(min(256, 2 ** np.floor(np.log2(most_entries))))
 
 
 def neighbours(trial: Trial) -> list[Trial]:
@@ -204,6 +168,10 @@ def settings_of(trial: Trial) -> dict[str, Any]:
         settings["bins"] = growth.bins
     if growth.family == "boosted":
         settings["min_weight"] = growth.min_weight
+    if growth.max_tests:
+        settings["max_tests"] = growth.max_tests
+    if growth.reuse_factor > 1.0:
+        settings["reuse_factor"] = growth.reuse_factor
     settings["overgrow"] = compression.overgrow
     if compression.l2 is not None:
         settings["l2"] = compression.l2
@@ -218,6 +186,8 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
     near = [replace(growth, leaves=leaves) for leaves in _halved_and_doubled(growth.leaves, ends)]
     if growth.family == "boosted":
         near += [replace(growth, learning_rate=rate) for rate in _scaled(growth.learning_rate, 1.5, LEARNING_RATES)]
+        near += [replace(growth, max_tests=most) for most in _beside(growth.max_tests, MAX_TESTS)]
+        near += [replace(growth, reuse_factor=factor) for factor in _beside(growth.reuse_factor, REUSE_FACTORS)]
     if growth.family != "user":
         near += [replace(growth, bins=bins) for bins in _halved_and_doubled(growth.bins, BINS)]
         finer, coarser = (growth.bits + 2, growth.bins * 4), (growth.bits - 2, growth.bins // 4)

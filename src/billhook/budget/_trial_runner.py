@@ -15,7 +15,7 @@ from billhook._deadline import OutOfTimeError, TimeLimit, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
-from billhook.budget._scoring import Score
+from billhook.budget._scoring import Score, accuracy, tempered_log_loss
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
 from billhook.budget._stages import Stage, scored_stages
@@ -45,7 +45,8 @@ class TrialOutcome:
     """The score and the model of a trial on one split of the rows; no model if nothing fits the budget.
 
     `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
-    `stages` are those of trials on the first final split.
+    `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
+    accuracy.
     """
 
     trial: Trial
@@ -55,6 +56,7 @@ class TrialOutcome:
     seconds: float
     shared_seconds: float = 0.0
     stages: tuple[Stage, ...] = ()
+    loss: float | None = None
 
 
 class TrialBatch(NamedTuple):
@@ -153,7 +155,8 @@ class TrialRunner:
         seconds = max(0.0, time.perf_counter() - start - (after.spent - before)) + after.needed
         is_shown = packed is not None and split.number == FIRST_FINAL
         shown = self._scored(stages, trial, split, score) if is_shown else ()
-        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown)
+        loss = None if packed is None or split.number < FIRST_FINAL else self._loss(packed, split)
+        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -199,6 +202,14 @@ class TrialRunner:
         held_out = split.held_out
         features = self.features(split)[held_out]
         return self.score(packed, features, self.rows.labels[held_out], self.rows.weight[held_out])
+
+    def _loss(self, packed: Packed, split: Split) -> float | None:
+        """Return the log loss of a model on the held-out rows, if accuracy is what counts."""
+        if self.score is not accuracy:
+            return None
+        held_out = split.held_out
+        features = self.features(split)[held_out]
+        return tempered_log_loss(packed, features, self.rows.y[held_out], self.rows.weight[held_out])
 
     def features(self, split: Split) -> NDArray[np.float32]:
         """Return the features of all rows, as learned from the training rows of a split."""
@@ -315,7 +326,7 @@ class TrialRunner:
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""
         growth, compression = trial.growth, trial.compression
-        n_tests = TESTS_PER_BIN * growth.bins
+        n_tests = min(TESTS_PER_BIN * growth.bins, growth.max_tests or np.inf)
         test_bits = min(np.log2(n_tests), growth.bits + np.log2(self.rows.X.shape[1]))
         leaf_bits = compression.leaf_bits * self.n_values
         if compression.codebook is not None:

@@ -13,15 +13,23 @@ __all__ = ["main", "start"]
 
 def start() -> int:
     """Run the command of the process; return its exit status. Ctrl-C ends it at any moment, with 130."""
-    try:
-        from billhook.cli import _interrupt
+    import os
 
-        _interrupt.install()
-    except KeyboardInterrupt:  # while that was imported
-        import os
-
+    def leave(*_: object) -> None:
         os.write(2, b"billhook: interrupted; nothing was written\n")
         os._exit(130)
+
+    try:
+        # What Python has loaded already: of an interruption while a module is imported, it may only tell, and go on.
+        import _signal  # type: ignore[import-not-found]
+
+        if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+            _signal.signal(_signal.SIGINT, leave)
+        from billhook.cli import _interrupt
+
+        _interrupt.install(leave)
+    except KeyboardInterrupt:
+        leave()
     from billhook.cli._main import run_process
 
     return run_process()

@@ -33,9 +33,9 @@ class _Handler:
         self.is_installed = False
         self.n_unheard = 0
 
-    def install(self) -> None:
-        """Take the place of Python's own handler, unless signals are ignored, as under nohup."""
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    def install(self, instead_of: "Any") -> None:
+        """Take the place of a handler, unless another is there or signals are ignored, as under nohup."""
+        if signal.getsignal(signal.SIGINT) is not instead_of:
             return
         signal.signal(signal.SIGINT, self)
         self.is_installed = True
@@ -74,9 +74,9 @@ class _Handler:
 _handler = _Handler()
 
 
-def install() -> None:
-    """Have Ctrl-C do what this module says, from now to the end of the process."""
-    _handler.install()
+def install(instead_of: "Any" = signal.default_int_handler) -> None:
+    """Have Ctrl-C do what this module says, and not what a handler does, from now to the end of the process."""
+    _handler.install(instead_of)
 
 
 def can_stop() -> None:

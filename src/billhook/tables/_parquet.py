@@ -48,7 +48,7 @@ def parquet(path: Path) -> Parquet:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
-        raise ImportError("to read Parquet files, pip install 'billhook[study]'") from None
+        raise ImportError("to read Parquet files, pip install 'billhook[parquet]'") from None
     try:
         file = ParquetFile(path, page_checksum_verification=True)
     except ArrowException as error:

@@ -27,6 +27,8 @@ PHRASES: dict[str, Callable[[Any], str]] = {
     "bits": lambda n: f"features quantized to {n} bits",
     "bins": lambda n: f"{n} bins per feature",
     "min_weight": lambda weight: f"minimum leaf weight {weight:g}",
+    "max_tests": lambda n: f"at most {n} distinct tests",
+    "reuse_factor": lambda factor: f"a new test gains {factor:g} times what one in use does",
     "overgrow": lambda times: (
         "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
     ),
