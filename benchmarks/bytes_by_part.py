@@ -3,11 +3,11 @@
     BILLHOOK_DATA=folder python benchmarks/bytes_by_part.py --models folder
 
 A model of each of the 14 data sets (of mnist the first 6,000 rows) by a search of 12 trials, at 2,048 bytes; it is
-kept in the folder of models, and taken from there if it is there already. "Whole" is what a model takes if every number
-has whole bits, or bytes, for itself: numbers of all features in use, steps of every feature, sizes of trees from 0,
-signed bases, tests or a table of them. The scores are the same. Reader and cycles are those of an Arduino Mega, which
-has the flash for all of them: the code that a model adds to a program, and the mean of some rows. They are compared
-with those of the file as it is, which for a file of before these ways is in whole bits.
+kept in the folder of models, and taken from there if it is there already. On the left is what a model takes if every
+number has whole bits, or bytes, for itself: numbers of all features in use, steps of every feature, sizes of trees
+from 0, signed bases, tests or a table of them. The scores are the same. Reader and cycles are those of an Arduino
+Mega, which has the flash for all of them: the code that a model adds to a program, and the mean of some rows. On the
+left are those of the file as it is, which for a file of before these ways is in whole bits.
 """
 
 import argparse
