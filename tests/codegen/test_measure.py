@@ -8,6 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 import billhook as bh
 from billhook.codegen import TOOLCHAINS, flash_with_reader, target_named
 from made_up import random_forest
+from short_models import SHORT, short_model
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
@@ -50,6 +51,16 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
         assert 0 < found.stack < 400
     elif target != "linux-x86_64":
         assert found.instructions > 50
+
+
+@pytest.mark.parametrize("target", ["arduino-uno", "cortex-m0"])
+@pytest.mark.parametrize("name", SHORT)
+def test_devices_read_short_models(target, name):
+    need(target)
+    packed, rows = short_model(name, 3)
+    found = bh.measure(packed, rows, target=target, max_rows=10)
+    assert found.agreement == 1.0
+    assert found.flash < flash_with_reader(packed.nbytes, found.target)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -18,6 +18,7 @@ from billhook.codegen._names import identifier
 from compiled import FLAGS, compiled, write_sources
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import TRICKY, forests, random_forest, tricky_rows
+from short_models import SHORT, short_model
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
@@ -105,6 +106,15 @@ def test_whole_numbers_score_the_same_in_c(threshold_bits, form, tmp_path):
     rows = rows_for(forest, X)
     for kind in ("int16", "uint8"):
         check(packed, rows, tmp_path / kind, FORMS[form], *SANITISED, kind=kind)
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_short_models_score_the_same_in_c(name, n_classes, tmp_path):
+    packed, rows = short_model(name, n_classes)
+    for form in FORMS:
+        check(packed, rows, tmp_path / form, FORMS[form], *SANITISED)
+    check(packed, rows, tmp_path / "int16", FORMS["compact"], *SANITISED, kind="int16")
 
 
 @pytest.mark.parametrize("form", FORMS)

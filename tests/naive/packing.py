@@ -26,11 +26,10 @@ def packed_scores(packed, codes):
     scores = []
     for n in range(len(codes)):
         width = 8 * layout.base_bytes
-        base = [bits_at(data, 8 * at["base"] + width * c, width) or layout.base for c in range(layout.n_columns)]
-        score = [b - 2**width if width and b >= 2 ** (width - 1) else b for b in base]
+        score = [layout.base + bits_at(data, 8 * at["base"] + width * c, width) for c in range(layout.n_columns)]
         split_before = leaf_before = 0
         for tree in range(layout.n_trees):
-            n_inner = bits_at(data, 8 * at["trees"] + tree * tree_bits, layout.tree_bits)
+            n_inner = layout.least_inner + bits_at(data, 8 * at["trees"] + tree * tree_bits, layout.tree_bits)
             column = bits_at(data, 8 * at["trees"] + tree * tree_bits + layout.tree_bits, layout.column_bits)
             split, is_split = 0, n_inner > 0
             leaf = 0
@@ -59,20 +58,62 @@ def packed_scores(packed, codes):
 def goes_left(packed, codes):
     """Return whether each row goes left at each split, in the order of the bytes."""
     layout, data, at = packed.layout, packed.data, packed.layout.sections
-    pair_bits = max(layout.n_pairs - 1, 0).bit_length()
+    asked = tests_in_order(packed) if layout.ask_bits else None
     tests = []
     for split in range(layout.n_inner):
-        where = 8 * at["tests"] + split * (pair_bits if layout.n_pairs else layout.test_bits)
+        number = number_of(packed, split)
+        if asked is not None:
+            tests.append(asked[number])
+            continue
         if layout.n_pairs:
-            where = 8 * at["pairs"] + bits_at(data, where, pair_bits) * layout.test_bits
-        code = bits_at(data, where, layout.code_bits)
-        feature = bits_at(data, where + layout.code_bits, layout.feature_bits)
-        left = bits_at(data, where + layout.feature_bits + layout.code_bits, 1) if layout.missing == "split" else 0
+            number = bits_at(data, 8 * at["pairs"] + number * layout.test_bits, layout.test_bits)
+        code, rest = number % 2**layout.code_bits, number >> layout.code_bits
+        feature, left = rest % 2**layout.feature_bits, rest >> layout.feature_bits
         tests.append((feature, code, left if layout.missing == "split" else layout.missing == "left"))
     return [
         [bool(left) if math.isnan(row[feature]) else row[feature] <= code for feature, code, left in tests]
         for row in codes.tolist()
     ]
+
+
+def number_of(packed, split):
+    """Return what a split asks as a number, or the number of its pair."""
+    layout = packed.layout
+    bits = max((layout.n_pairs or 2**layout.test_bits) - 1, 0).bit_length()
+    begin = 8 * layout.sections["tests"]
+    if not layout.group:
+        return bits_at(packed.data, begin + split * bits, bits)
+    group, which = divmod(split, layout.group)
+    digit_bits = (layout.radix**layout.group - 1).bit_length()
+    low_bits = bits - (layout.radix - 1).bit_length()
+    begin += group * (digit_bits + layout.group * low_bits)
+    digit = bits_at(packed.data, begin, digit_bits) // layout.radix**which % layout.radix
+    return 2**low_bits * digit + bits_at(packed.data, begin + digit_bits + which * low_bits, low_bits)
+
+
+def tests_in_order(packed):
+    """Return feature, code and where missing values go of all tests of a table of gaps."""
+    layout, at = packed.layout, 8 * packed.layout.sections["pairs"]
+
+    def number(low_bits):
+        nonlocal at
+        value = 0
+        while bits_at(packed.data, at, 1):
+            value, at = value + 1, at + 1
+        at += 1
+        for _ in range(low_bits):
+            value, at = 2 * value + bits_at(packed.data, at, 1), at + 1
+        return value
+
+    tests = []
+    for feature in range(layout.n_used):
+        n, key = number(layout.many_bits) + 1, -1
+        for _ in range(n):
+            key += 1 + number(max(layout.gap_bits - len(f"{n:b}"), 0))
+            is_split = layout.missing == "split"
+            tests.append((feature, key // 2 if is_split else key, key % 2 if is_split else layout.missing == "left"))
+    assert at == 8 * layout.sections["pairs"] + layout.ask_bits
+    return tests
 
 
 def loss_of_row(loss, score, label):

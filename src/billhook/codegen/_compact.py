@@ -1,6 +1,7 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
+from billhook.codegen._numbers import ask, number_of_test, split_type
 from billhook.codegen._reader import (
     BITS_OF_FLOAT,
     BITS_OF_WHOLE,
@@ -14,6 +15,7 @@ from billhook.codegen._reader import (
     missing_code,
     place,
     take,
+    taken,
     whole,
 )
 from billhook.packing import Packed
@@ -30,6 +32,8 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
             *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
             *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
             *([code_of(packed)] if n_used else []),
+            *([ask(packed)] if packed.layout.ask_bits else []),
+            *([number_of_test(packed)] if packed.layout.group else []),
             _add_trees(packed),
             *(_scores(packed, kind, prefix) for kind in form.inputs),
         ]
@@ -43,9 +47,13 @@ def _scores(packed: Packed, kind: Input, prefix: str) -> str:
     if n_used == 0:
         return f"{begin}    (void)x;\n    add_trees(scores);\n}}\n"
     first = "    uint32_t first = 0;\n" if packed.layout.grid == "ranks" else ""
+    answers, asked = "", "codes"
+    if packed.layout.ask_bits:
+        answers, asked = f"    uint8_t answers[{packed.layout.n_pairs // 8 + 1}];\n", "answers"
+    ask_all = "    ask(codes, answers);\n" if answers else ""
     return f"""{begin}    {code_type(packed)} codes[{n_used}];
-    {count(n_used)} k;
-{first}{find_codes(packed, kind)}    add_trees(codes, scores);
+{answers}    {count(n_used)} k;
+{first}{find_codes(packed, kind)}{ask_all}    add_trees({asked}, scores);
 }}
 """
 
@@ -53,9 +61,11 @@ def _scores(packed: Packed, kind: Input, prefix: str) -> str:
 def _add_trees(packed: Packed) -> str:
     """Return the function that walks down all trees and adds up their leaves."""
     layout = packed.layout
-    node = "uint8_t" if layout.tree_bits <= 7 else "uint16_t" if layout.tree_bits <= 15 else "uint32_t"
-    nodes = "uint16_t" if layout.n_leaves < 2**16 else "uint32_t"
+    most = layout.least_inner + (1 << layout.tree_bits) - 1
+    node = "uint8_t" if most < 2**7 else "uint16_t" if most < 2**15 else "uint32_t"
+    nodes = split_type(packed)
     codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
+    codes = "const uint8_t *answers, " if layout.ask_bits else codes
     walk = _walk(packed, node) if layout.n_inner else ""
     begin, width = 8 * layout.sections["trees"], max(layout.tree_bits + layout.column_bits, 1)
     end = whole(begin + layout.n_trees * width)
@@ -73,7 +83,7 @@ static void add_trees({codes}int32_t *scores)
 {counters}{start}    for (tree = {whole(begin)}; tree < {end}; tree = (place)(tree + {width}u)) {{
         number size = take(tree);
         {node} split = 0{walk};
-{_add_leaf(packed)}        split = ({node})(size & {mask(layout.tree_bits)});
+{_add_leaf(packed)}        split = ({node})({layout.least_inner}u + (size & {mask(layout.tree_bits)}));
         first = ({nodes})(first + split);
         leaf = ({nodes})(leaf + split + 1u);
     }}
@@ -86,8 +96,12 @@ def _base(packed: Packed) -> str:
     layout = packed.layout
     if layout.n_columns == 1:
         return f"    scores[0] = {layout.base};\n"
-    read = {0: str(layout.base), 1: "(int8_t)BYTE(at)", 2: "(int16_t)HALF(at)", 4: "(int32_t)WORD(at)"}
-    base = read[layout.base_bytes]
+    three = "((uint32_t)BYTE(at + 2u) << 16 | HALF(at))"
+    more = {0: "", 1: "(int32_t)BYTE(at) + ", 2: "(int32_t)HALF(at) + ", 3: f"(int32_t){three} + "}
+    if layout.base_bytes == 4:  # all of an unsigned number, in which the sum comes round to what it is
+        base = f"(int32_t)(WORD(at) + {layout.base & 0xFFFFFFFF}ul)"
+    else:
+        base = f"{more[layout.base_bytes]}{layout.base}"
     where = f"        place at = (place)({whole(layout.sections['base'])} + {layout.base_bytes}u * c);\n"
     value = base
     if layout.factor_bits:
@@ -106,15 +120,15 @@ def _add_leaf(packed: Packed) -> str:
     value = f"{bit_of(packed, 'leaves')} + (place)(leaf + split) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_entries:
         bits = layout.entry_bits
-        entry = f"take((place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)) & {mask(bits)}"
+        entry = taken(f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)", bits)
         value = f"{bit_of(packed, 'table')} + (place)({entry}) * {layout.n_values * layout.leaf_bits}u"
     if layout.n_values == 1:
         column = "size >> {}" if layout.tree_bits + layout.column_bits <= 16 else "take((place)(tree + {}u))"
         into = f"{column.format(layout.tree_bits)} & {mask(layout.column_bits)}" if layout.column_bits else "0"
-        return f"        scores[{into}] += (int32_t)(take((place)({value})) & {mask(layout.leaf_bits)});\n"
+        return f"        scores[{into}] += (int32_t)({taken(f'(place)({value})', layout.leaf_bits)});\n"
     return f"""        value = (place)({value});
         for (c = 0; c < {layout.n_values}; c++) {{
-            scores[c] += (int32_t)(take(value) & {mask(layout.leaf_bits)});
+            scores[c] += (int32_t)({taken("value", layout.leaf_bits)});
             value = (place)(value + {layout.leaf_bits});
         }}
 """
@@ -125,10 +139,15 @@ def _walk(packed: Packed, node: str) -> str:
     layout = packed.layout
     width = layout.pair_bits
     where = f"(place)({bit_of(packed, 'tests')} + (place)(first + split) * {width}u)"
-    if layout.n_pairs:
-        pair = f"(place)(take({where}) & {mask(width)})"
-        where = f"(place)({bit_of(packed, 'pairs')} + {pair} * {layout.test_bits}u)"
-    read = f"            bits = take({where});\n"
+    number = f"take({where})"
+    if layout.group:
+        number = f"number_of(({split_type(packed)})(first + split))"
+    elif layout.n_pairs:
+        number = taken(where, width)
+    if layout.n_pairs and not layout.ask_bits:
+        where = f"(place)({bit_of(packed, 'pairs')} + (place)({number}) * {layout.test_bits}u)"
+        number = f"take({where})"
+    read = f"            bits = {number};\n"
     feature = f"bits >> {layout.code_bits} & {mask(layout.feature_bits)}" if layout.feature_bits else "0"
     code = f"(bits & {mask(layout.code_bits)})"
     left = f"bits >> {layout.code_bits + layout.feature_bits} & 1"
@@ -139,31 +158,48 @@ def _walk(packed: Packed, node: str) -> str:
     right = f"codes[{feature}] > {code}"
     if layout.missing == "split":
         right = f"codes[{feature}] == {missing_code(packed)} ? !({left}) : {right}"
-    return f""", shape = 0, found = 0;
+    if layout.ask_bits:
+        right = "answers[bits >> 3] >> (bits & 7) & 1"
+    return f""", shape = 0, found = 0; /* bits of the tree read, ones among them */
         number bits;
+        uint8_t bit;
+#if defined(__AVR__)
+        place at = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
+        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
+#endif
         do {{
             {node} to;
 {read}            to = ({node})(2 * split + ({right}));
+#if defined(__AVR__)
+            do {{
+                if (!left) {{
+                    at++;
+                    byte = BYTE(at);
+                    left = 8;
+                }}
+                left--;
+                bit = byte & 1;
+                byte >>= 1;
+                found = ({node})(found + bit);
+                shape++;
+            }} while (shape <= to);
+#else
             do {{
                 {node} n = ({node})(to - shape);
+                number ones;
                 if (n > WINDOW)
                     n = WINDOW;
                 bits = take((place)({bit_of(packed, "shapes")} + 2 * (place)first + shape));
                 shape = ({node})(shape + n);
-#if defined(__AVR__)
-                for (; n; n--) {{
-                    found = ({node})(found + (bits & 1));
-                    bits >>= 1;
-                }}
-#else
-                {{
-                    number ones = bits & (((number)1 << n) - 1);
-                    for (; ones; ones &= ones - 1)
-                        found++;
-                    bits >>= n;
-                }}
-#endif
+                ones = bits & (((number)1 << n) - 1);
+                for (; ones; ones &= ones - 1)
+                    found++;
+                bits >>= n;
             }} while (shape != to);
-            split = ({node})(found + 1);
-        }} while (bits & 1);
-        split = ({node})(shape - found)"""
+            bit = bits & 1;
+            found = ({node})(found + bit);
+            shape++;
+#endif
+            split = found;
+        }} while (bit);
+        split = ({node})(shape - 1 - found)"""

@@ -57,7 +57,8 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
     if uses_codes:
         # What comes before the trees, and three bytes more, since numbers are read by four.
         n_bytes = packed.layout.sections["trees"] + 3
-        reads_bits = packed.layout.id_bits > 0 or packed.layout.grid == "ranks"
+        has_ids = packed.layout.id_bits > 0 and not packed.layout.has_map
+        reads_bits = has_ids or packed.layout.grid == "ranks" or packed.layout.n_grids > 0
         parts += [data(packed, n_bytes), place(n_bytes)] if n_bytes > 3 else []
         parts += [take(packed) if reads_bits else "", BITS_OF_FLOAT, code_of(packed)]
     has_reader = uses_codes and packed.layout.sections["trees"] > 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer, offset_bias
+from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
@@ -171,16 +171,21 @@ def _steps(packed: Packed) -> str:
     code = code_type(packed)
     at_offset = layout.shift_bytes
     at_scale = at_offset + layout.offset_bytes
-    shift = "BYTE(at)" if layout.shift_bytes else str(layout.shift)
+    shift = str(layout.shift)
+    if layout.shift_bytes:
+        shift = f"(uint8_t)({shift} + BYTE(at))" if layout.shift else "BYTE(at)"
     offset = f"{layout.offset}"
     if layout.offset_bytes:
         cut = f" & {mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else ""
-        offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) - {hex(offset_bias(layout.offset_bytes))}"
+        offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) + ({offset})"
     scales = [quantizer.scale > 0 for quantizer in packed.quantizers if isinstance(quantizer, UniformQuantizer)]
     scaled = f"(uint16_t)((uint32_t)fine * scale >> 16) >> {15 - layout.code_bits}"
     if layout.code_bits == 16:
         scaled = "(uint32_t)fine * scale >> 15"
-    read_scale = f"    scale = HALF(at + {at_scale}u);\n"
+    more = {0: "", 1: f" + BYTE(at + {at_scale}u)", 2: f" + HALF(at + {at_scale}u)"}[layout.scale_bytes]
+    read_scale = f"    scale = (uint16_t)({layout.scale}u{more});\n"
+    if layout.scale == 0 and layout.scale_bytes == 2:
+        read_scale = f"    scale = HALF(at + {at_scale}u);\n"
     if not any(scales):
         scale = ""
     elif all(scales):
@@ -235,12 +240,14 @@ def take(packed: Packed) -> str:
     """Return the function that reads numbers of any width, up to 25 bits."""
     layout = packed.layout
     widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
-    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits)
+    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits, layout.grid_bits)
     small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)
+/* Inlined, there would be too many variables for the registers. */
+#define APART __attribute__((noinline))
 typedef {small} number;
-#define WINDOW {15 if small == "uint16_t" else 24}
 #else
+#define APART
 typedef uint32_t number;
 #define WINDOW 24
 #endif
@@ -253,23 +260,40 @@ static number take(place at)
 """
 
 
+def taken(at: str, bits: int) -> str:
+    """Return an expression for the number of so many bits at a place."""
+    return f"take({at}) & {mask(bits)}"
+
+
 def find_codes(packed: Packed, kind: str) -> str:
     """Return statements that turn the features x into codes."""
     layout = packed.layout
-    where = "k"
-    if layout.id_bits:
+    where, declared, found = "k", "", ""
+    if layout.has_map:
+        begin = layout.sections["features"]
+        declared = "    place f = 0;\n"
+        found = f"        while (!(BYTE({begin}u + (f >> 3)) >> (f & 7) & 1))\n            f++;\n"
+        where = "f++"
+    elif layout.id_bits:
         at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
-        where = f"take({at}) & {mask(layout.id_bits)}"
+        where = taken(at, layout.id_bits)
     bits = f"bits_of(x[{where}])" if kind == "float" else f"bits_of_whole(x[{where}])"
     if layout.grid == "ranks":
         at = f"{bit_of(packed, 'grids')} + (place)k * {layout.count_bits}u"
-        return f"""    for (k = 0; k < {layout.n_used}; k++) {{
+        return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
         uint16_t n = (uint16_t)(take((place)({at})) & {mask(layout.count_bits)});
-        codes[k] = code_of({bits}, first, n);
+{found}        codes[k] = code_of({bits}, first, n);
         first += n;
     }}
 """
-    at = f", (place)({layout.sections['grids']}u + (place)k * {layout.step_bytes}u)" if layout.step_bytes else ""
-    return f"""    for (k = 0; k < {layout.n_used}; k++)
-        codes[k] = code_of({bits}{at});
+    at = ""
+    if layout.step_bytes:
+        number = "k"
+        if layout.n_grids:
+            at = f"(place)({bit_of(packed, 'steps')} + (place)k * {layout.grid_bits}u)"
+            number = f"({taken(at, layout.grid_bits)})"
+        at = f", (place)({layout.sections['grids']}u + (place){number} * {layout.step_bytes}u)"
+    return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
+{found}        codes[k] = code_of({bits}{at});
+    }}
 """

@@ -3,7 +3,8 @@
 from billhook.packing._binning import BinnedFeatures, CodedFeatures, bin_features, code_features
 from billhook.packing._coding import Coding, coding_of, with_codes
 from billhook.packing._file import load
-from billhook.packing._layout import ByteLayout, offset_bias
+from billhook.packing._groups import Group
+from billhook.packing._layout import ByteLayout
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._quantizers import KEY_SHIFTS, RankQuantizer, UniformQuantizer
@@ -16,6 +17,7 @@ __all__ = [
     "ByteLayout",
     "CodedFeatures",
     "Coding",
+    "Group",
     "PackReport",
     "Packed",
     "RankQuantizer",
@@ -26,7 +28,6 @@ __all__ = [
     "codes_of",
     "coding_of",
     "load",
-    "offset_bias",
     "pack",
     "pack_on_codes",
     "pack_report",

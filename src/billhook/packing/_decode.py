@@ -6,8 +6,10 @@ import numpy as np
 
 from billhook._types import Bytes, Int64Array
 from billhook.forest import Forest
-from billhook.packing._bits import bits_for, unpack_bits
-from billhook.packing._layout import ByteLayout, offset_bias
+from billhook.packing._bits import unpack_bits
+from billhook.packing._gaps import unpack_gaps
+from billhook.packing._groups import Group, unpack_groups
+from billhook.packing._layout import ByteLayout
 from billhook.packing._leaf_values import by_leaf
 from billhook.packing._quantizers import NO_SHIFT, Quantizer, RankQuantizer, UniformQuantizer, from_ordered_keys
 
@@ -21,23 +23,17 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
     """Return what the bytes say about trees, splits and leaves, level by level; values are times their factors."""
     trees = unpack_bits(_section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
     shape = unpack_bits(_section(layout, data, "shapes"), 1, 2 * layout.n_inner)
-    test = _numbers(layout, data, "tests", "pairs", layout.n_inner, layout.n_pairs, layout.test_bits, 1)[:, 0]
-    value = _numbers(
-        layout, data, "leaves", "table", layout.n_leaves, layout.n_entries, layout.leaf_bits, layout.n_values
-    )
+    test = _tests(layout, data)
+    value = _leaf_values(layout, data)
     feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
-    n_inner, column = trees & ((1 << layout.tree_bits) - 1), trees >> layout.tree_bits
+    n_inner, column = (trees & ((1 << layout.tree_bits) - 1)) + layout.least_inner, trees >> layout.tree_bits
     if int(column.max(initial=0)) >= layout.n_columns:
         raise ValueError(f"a tree adds to column {column.max()} of {layout.n_columns}")
-    base = np.full(layout.n_columns, layout.base)
-    if layout.base_bytes:
-        raw = _section(layout, data, "base")[: layout.base_bytes * layout.n_columns]
-        base = raw.copy().view(f"<i{layout.base_bytes}").astype(np.int64)
+    base = layout.base + unpack_bits(_section(layout, data, "base"), 8 * layout.base_bytes, layout.n_columns)
     each = np.bincount(column, minlength=layout.n_columns) if layout.column_bits else layout.n_trees
     value -= layout.bias
-    factor = np.ones(layout.n_columns, np.int64)
-    if layout.factor_bits:
-        factor = unpack_bits(_section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
+    factor = decode_factors(layout, data)
+    if factor is not None:
         if not factor.all():
             raise ValueError("the factor of a column is 0")
         value *= by_leaf(factor, column, n_inner + 1, layout.n_values)
@@ -49,17 +45,48 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
         "code": test & code_mask,
         "missing_left": (test >> (layout.feature_bits + layout.code_bits)).astype(np.bool_),
         "value": value,
-        "base": base + layout.bias * each * factor,
+        "base": base + layout.bias * each * (1 if factor is None else factor),
     }
 
 
-def _numbers(
-    layout: ByteLayout, data: Bytes, name: str, table: str, count: int, n_entries: int, bits: int, n_values: int
-) -> Int64Array:
-    if n_entries == 0:
-        return unpack_bits(_section(layout, data, name), bits, count * n_values).reshape(count, n_values)
-    entries = unpack_bits(_section(layout, data, table), bits, n_entries * n_values).reshape(n_entries, n_values)
-    return entries[unpack_bits(_section(layout, data, name), bits_for(n_entries), count)]
+def _tests(layout: ByteLayout, data: Bytes) -> Int64Array:
+    """Return what each split asks, as one number."""
+    group = Group(layout.group, layout.radix)
+    numbers = unpack_groups(_section(layout, data, "tests"), layout.pair_bits, layout.n_inner, group)
+    if not layout.n_pairs:
+        return numbers
+    if layout.ask_bits:
+        pairs = _tests_of_gaps(layout, data)
+    else:
+        pairs = unpack_bits(_section(layout, data, "pairs"), layout.test_bits, layout.n_pairs)
+    return pairs[numbers]
+
+
+def _tests_of_gaps(layout: ByteLayout, data: Bytes) -> Int64Array:
+    stream = _section(layout, data, "pairs")
+    feature, key = unpack_gaps(stream, layout.ask_bits, layout.n_used, layout.gap_bits, layout.many_bits)
+    if feature.size != layout.n_pairs or int(key.max(initial=0)) >> layout.key_bits:
+        raise ValueError(f"the table has {feature.size} tests, not {layout.n_pairs}, or codes that are too large")
+    if layout.missing == "split":
+        feature, key = feature | (key & 1) << layout.feature_bits, key >> 1
+    return feature << layout.code_bits | key
+
+
+def _leaf_values(layout: ByteLayout, data: Bytes) -> Int64Array:
+    """Return the numbers of each leaf."""
+    bits, n_values = layout.leaf_bits, layout.n_values
+    leaves = _section(layout, data, "leaves")
+    if layout.n_entries == 0:
+        return unpack_bits(leaves, bits, layout.n_leaves * n_values).reshape(layout.n_leaves, n_values)
+    entries = unpack_bits(_section(layout, data, "table"), bits, layout.n_entries * n_values)
+    return entries.reshape(layout.n_entries, n_values)[unpack_bits(leaves, layout.entry_bits, layout.n_leaves)]
+
+
+def decode_factors(layout: ByteLayout, data: Bytes) -> Int64Array | None:
+    """Return what the numbers of each column are multiples of, if not of 1."""
+    if not layout.factor_bits:
+        return None
+    return unpack_bits(_section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
 
 
 def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
@@ -72,23 +99,25 @@ def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
             raise ValueError(f"the features have {counts.sum()} thresholds, not {layout.n_thresholds}")
         keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
         return [RankQuantizer(part) for part in np.split(from_ordered_keys(keys), np.cumsum(counts)[:-1])]
-    quantizers: list[Quantizer] = []
-    for k in range(layout.n_used):
-        step = raw[k * layout.step_bytes : (k + 1) * layout.step_bytes].tobytes()
-        at = layout.shift_bytes
-        shift = step[0] if at else layout.shift
-        offset, scale = layout.offset, int.from_bytes(step[at + layout.offset_bytes :], "little")
-        if layout.offset_bytes:
-            biased = int.from_bytes(step[at : at + layout.offset_bytes], "little")
-            offset = biased - offset_bias(layout.offset_bytes)
-        quantizers.append(UniformQuantizer(NO_SHIFT - shift, offset, scale, layout.code_bits))
-    return quantizers
+    joined = unpack_bits(raw, 8 * layout.step_bytes, layout.n_grids or layout.n_used)
+    if layout.n_grids:
+        joined = joined[unpack_bits(_section(layout, data, "steps"), layout.grid_bits, layout.n_used)]
+    shift_bits, offset_bits = 8 * layout.shift_bytes, 8 * layout.offset_bytes
+    shift = layout.shift + (joined & ((1 << shift_bits) - 1))
+    offset = layout.offset + (joined >> shift_bits & ((1 << offset_bits) - 1))
+    scale = layout.scale + (joined >> (shift_bits + offset_bits))
+    return [
+        UniformQuantizer(NO_SHIFT - s, o, c, layout.code_bits)
+        for s, o, c in zip(shift.tolist(), offset.tolist(), scale.tolist(), strict=True)
+    ]
 
 
 def decode_features(layout: ByteLayout, data: Bytes) -> Int64Array:
     """Return the numbers of the features in use."""
     if layout.id_bits == 0:
         return np.arange(layout.n_used)
+    if layout.has_map:
+        return np.flatnonzero(unpack_bits(_section(layout, data, "features"), 1, layout.n_features))
     return unpack_bits(_section(layout, data, "features"), layout.id_bits, layout.n_used)
 
 

@@ -2,17 +2,22 @@
 
 All sections stand one after the other in one string of bytes, each at the beginning of a byte:
 
-    features    the number of each feature in use, unless all are, in order
-    grids       how values of a feature become codes: see `_grids`
-    trees       how many splits each tree has, and the column it adds to if leaves have one number and rows several
+    features    the number of each feature in use, unless all are, in order; or a bit for each feature if shorter
+    grids       how values of a feature become codes: see `_quantizer_bytes`
+    steps       the number of each feature's steps, if equal steps are written once
+    trees       how many splits each tree has more than the smallest, and the column it adds to if leaves have one
+                number and rows several
     shapes      2 bits a split: is the left side a split too, is the right
-    tests       threshold code and feature of each split (and where missing values go), or the number of such a pair
-    pairs       the pairs, if that is shorter
+    tests       threshold code and feature of each split (and where missing values go), or the number of such a pair;
+                several together, if that is shorter: see `_groups`
+    pairs       the pairs, if that is shorter; as they are, or as gaps in their order: see `_gaps`
     leaves      the numbers of each leaf, or the number of an entry of the table
     table       different leaves, if that is shorter
     factors     8 bits for each column, if columns have scales of their own: a leaf's number counts so many times
-    base        1, 2 or 4 bytes for each column: what a score begins with, since the numbers of leaves are written
-                from 0 up; nothing if all begin alike. At least 3 bytes, so that 4 can be read wherever a number is
+    base        up to 4 bytes for each column: what a score begins with, since the numbers of leaves are written from
+                0 up; counted from the least. At least 3 bytes, so that 4 can be read wherever a number is
+
+A number that is counted from the least takes the bits of the largest difference; the least is part of the layout.
 
 Splits and leaves stand tree after tree, level by level. Where the sides of a split are is not written: the k-th bit
 that is 1 among a tree's shapes leads to its split k + 1, the k-th that is 0 to its leaf k, and a walk down the tree
@@ -23,15 +28,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from billhook._types import Bytes, Int64Array
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for, pack_bits
-from billhook.packing._layout import FACTOR_BITS, ByteLayout, offset_bias
+from billhook.packing._layout import FACTOR_BITS, ByteLayout
 from billhook.packing._leaf_values import by_leaf
 from billhook.packing._order import level_order
 from billhook.packing._quantizers import Quantizer, RankQuantizer, UniformQuantizer
+from billhook.packing._tests import Tests, pack_tests, with_shortest_tests
 
 
 def encode(
@@ -52,31 +57,30 @@ def encode(
     plain = layout_without_tables(
         walked, used.size, quantizers, n_features, leaf_bits, factor, missing_values=missing_values
     )
-    base = _base(walked, leaf_bits, factor)
-    feature = walked.feature[order.inner].astype(np.int64)
-    code = walked.threshold[order.inner].astype(np.int64)
-    left = walked.missing_left[order.inner]
-    test = _tests(plain, feature, code, left)
+    tests = _tests(walked, order.inner)
+    table = with_shortest_tests(plain, tests)
+    numbers, pairs = pack_tests(table, tests)
     values = walked.value[order.leaf].astype(np.int64)
     if factor is not None:
         values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, plain.n_values)
-    tests = _shortest(test[:, None], plain.test_bits)
     leaves = _shortest(values + plain.bias, leaf_bits)
-    trees = order.n_inner.copy()
+    trees = order.n_inner - plain.least_inner
     trees |= walked.tree_column.astype(np.int64) << plain.tree_bits if plain.column_bits else 0
     parts = {
-        "features": pack_bits(used, plain.id_bits),
-        "grids": _quantizer_bytes(quantizers, plain),
+        "features": pack_bits(np.isin(np.arange(n_features), used).astype(np.int64), 1)
+        if plain.has_map
+        else pack_bits(used, plain.id_bits),
+        **_quantizer_bytes(quantizers, plain),
         "trees": pack_bits(trees, plain.tree_bits + plain.column_bits),
         "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 1),
-        "tests": tests.numbers,
-        "pairs": tests.table,
+        "tests": numbers,
+        "pairs": pairs,
         "leaves": leaves.numbers,
         "table": leaves.table,
         "factors": np.zeros(0, np.uint8) if factor is None else factor.astype(np.uint8),
-        "base": _base_bytes(base, plain.base_bytes),
+        "base": _base_bytes(_base(walked, leaf_bits, factor) - plain.base, plain.base_bytes),
     }
-    layout = replace(plain, n_pairs=tests.n_different, n_entries=leaves.n_different)
+    layout = replace(table.layout, n_entries=leaves.n_different)
     data = np.concatenate(list(parts.values()))
     assert data.size == layout.sections["end"]
     return layout, data
@@ -98,9 +102,8 @@ def layout_without_tables(
     steps = [quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)]
     is_ranks = len(steps) < len(quantizers)
     base = _base(walked, leaf_bits, factor)
-    base_bytes = (
-        0 if (base == base[0]).all() else next(n for n in (1, 2, 4) if (np.abs(base) < 1 << (8 * n - 1)).all())
-    )
+    n_inner = np.diff(walked.offset) // 2
+    id_bits = bits_for(n_features) if n_used < n_features else 0
     highest = int(walked.threshold[is_split].max(initial=0.0))
     return ByteLayout(
         n_trees=walked.n_trees,
@@ -114,15 +117,22 @@ def layout_without_tables(
         code_bits=bits_for(highest + 1) if is_ranks else max((quantizer.bits for quantizer in steps), default=0),
         count_bits=bits_for(max(quantizer.n_codes for quantizer in quantizers)) if is_ranks else 0,
         **_step_shape(steps),
+        has_map=n_features < n_used * id_bits,
         missing="none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split",
-        tree_bits=bits_for(int(np.diff(walked.offset).max()) // 2 + 1),
+        tree_bits=bits_for(int(n_inner.max() - n_inner.min()) + 1),
+        least_inner=int(n_inner.min()),
         leaf_bits=leaf_bits,
         factor_bits=0 if factor is None else FACTOR_BITS,
         n_pairs=0,
         n_entries=0,
+        ask_bits=0,
+        gap_bits=0,
+        many_bits=0,
+        group=0,
+        radix=0,
         n_thresholds=sum(quantizer.n_codes - 1 for quantizer in quantizers) if is_ranks else 0,
-        base_bytes=base_bytes,
-        base=0 if base_bytes else int(base[0]),
+        base_bytes=-(-bits_for(int(base.max() - base.min()) + 1) // 8),
+        base=int(base.min()),
     )
 
 
@@ -132,21 +142,15 @@ def _base(walked: Forest, leaf_bits: int, factor: Int64Array | None) -> Int64Arr
     return np.asarray(walked.base.astype(np.int64) - (n_trees_of_columns(walked) * times << (leaf_bits - 1)))
 
 
-def _tests(plain: ByteLayout, feature: Int64Array, code: Int64Array, left: NDArray[np.bool_]) -> Int64Array:
-    """Return what each split asks, as one number."""
-    test = code | feature << plain.code_bits
-    if plain.missing == "split":
-        test |= left.astype(np.int64) << (plain.feature_bits + plain.code_bits)
-    return test
+def _tests(walked: Forest, splits: Int64Array) -> Tests:
+    """Return what these nodes ask."""
+    feature, code = (of_node[splits].astype(np.int64) for of_node in (walked.feature, walked.threshold))
+    return Tests(feature, code, walked.missing_left[splits])
 
 
 def with_table_of_pairs(plain: ByteLayout, walked: Forest) -> ByteLayout:
-    """Return the layout with a table of pairs, if that is shorter, of a forest as `encode` takes it."""
-    splits = np.flatnonzero(walked.feature >= 0)
-    code = walked.threshold[splits].astype(np.int64)
-    test = _tests(plain, walked.feature[splits].astype(np.int64), code, walked.missing_left[splits])
-    n_pairs = np.unique(test).size
-    return replace(plain, n_pairs=n_pairs) if _is_table_shorter(test.size, n_pairs, plain.test_bits) else plain
+    """Return the layout in which the tests of a forest, as `encode` takes it, take the fewest bytes."""
+    return with_shortest_tests(plain, _tests(walked, np.flatnonzero(walked.feature >= 0))).layout
 
 
 def _is_table_shorter(n_rows: int, n_different: int, row_bits: int) -> bool:
@@ -171,8 +175,8 @@ def _shortest(rows: Int64Array, bits: int) -> Shortest:
 
 
 def _base_bytes(base: Int64Array, n_bytes: int) -> Bytes:
-    raw = base.astype(f"<i{n_bytes}").tobytes() if n_bytes else b""
-    return np.frombuffer(raw.ljust(3, b"\0"), np.uint8)
+    packed = pack_bits(base, 8 * n_bytes)
+    return np.concatenate([packed, np.zeros(max(3 - packed.size, 0), np.uint8)])
 
 
 def n_trees_of_columns(forest: Forest) -> Int64Array:
@@ -183,36 +187,46 @@ def n_trees_of_columns(forest: Forest) -> Int64Array:
 
 
 def _step_shape(steps: list[UniformQuantizer]) -> dict[str, int]:
-    """Return what features' steps have in common, and the bytes of what they have not."""
-    if not steps:
-        return dict.fromkeys(("shift_bytes", "offset_bytes", "scale_bytes", "shift", "offset"), 0)
-    shifts, offsets = {step.fine_shift for step in steps}, {step.offset for step in steps}
-    return {
-        "shift_bytes": int(len(shifts) > 1),
-        "offset_bytes": _bytes_for(offsets) if len(offsets) > 1 else 0,
-        "scale_bytes": 2 * any(step.scale for step in steps),
-        "shift": shifts.pop() if len(shifts) == 1 else 0,
-        "offset": offsets.pop() if len(offsets) == 1 else 0,
-    }
+    """Return what is least of features' steps, the bytes of what is more, and how many are written."""
+    numbers = steps_of(steps)
+    least, most = (numbers.min(axis=0), numbers.max(axis=0)) if steps else np.zeros((2, 3), np.int64)
+    # From 0, where that takes no more bytes, a reader has less to add.
+    least = np.where((least >= 0) & (_bytes_for(most) == _bytes_for(most - least)), 0, least)
+    shape = dict(zip(("shift", "offset", "scale"), least.tolist(), strict=True))
+    n_bytes = _bytes_for(most - least).tolist()
+    n_different = len(set(map(tuple, numbers.tolist())))
+    n_bits = len(steps) * bits_for(n_different)
+    is_shorter = 8 * n_different * sum(n_bytes) + n_bits < 8 * len(steps) * sum(n_bytes)
+    names = ("shift_bytes", "offset_bytes", "scale_bytes")
+    return shape | dict(zip(names, n_bytes, strict=True)) | {"n_grids": n_different if is_shorter else 0}
 
 
-def _bytes_for(numbers: set[int]) -> int:
-    return max((number if number >= 0 else ~number).bit_length() // 8 + 1 for number in numbers)
+def _bytes_for(numbers: Int64Array) -> Int64Array:
+    return np.array([-(-bits_for(number + 1) // 8) for number in numbers.tolist()], np.int64)
 
 
-def _quantizer_bytes(quantizers: list[Quantizer], layout: ByteLayout) -> Bytes:
+def steps_of(steps: list[UniformQuantizer]) -> Int64Array:
+    """Return shift, offset and scale of features' steps, (features, 3)."""
+    return np.array([(step.fine_shift, step.offset, step.scale) for step in steps], np.int64).reshape(-1, 3)
+
+
+def _quantizer_bytes(quantizers: list[Quantizer], layout: ByteLayout) -> dict[str, Bytes]:
     """Ranks: how many thresholds each feature has, then all of them. Steps: shift, offset, scale of each feature."""
+    none = np.zeros(0, np.uint8)
     if not quantizers:
-        return np.zeros(0, np.uint8)
+        return {"grids": none, "steps": none}
     if isinstance(quantizers[0], RankQuantizer):
         counts = np.array([quantizer.n_codes - 1 for quantizer in quantizers], np.int64)
         keys = np.concatenate([ranks.keys for ranks in quantizers if isinstance(ranks, RankQuantizer)])
-        return np.concatenate([pack_bits(counts, layout.count_bits), keys.astype("<u4").view(np.uint8)])
-    raw = bytearray()
-    for quantizer in quantizers:
-        assert isinstance(quantizer, UniformQuantizer)
-        raw += quantizer.fine_shift.to_bytes(1, "little")[: layout.shift_bytes]
-        n_bytes = layout.offset_bytes
-        raw += (quantizer.offset + offset_bias(n_bytes)).to_bytes(n_bytes, "little") if n_bytes else b""
-        raw += quantizer.scale.to_bytes(2, "little")[: layout.scale_bytes]
-    return np.frombuffer(bytes(raw), np.uint8)
+        return {
+            "grids": np.concatenate([pack_bits(counts, layout.count_bits), keys.astype("<u4").view(np.uint8)]),
+            "steps": none,
+        }
+    numbers = steps_of([quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)])
+    more = numbers - np.array([layout.shift, layout.offset, layout.scale], np.int64)
+    joined = more[:, 0] | more[:, 1] << 8 * layout.shift_bytes
+    joined |= more[:, 2] << 8 * (layout.shift_bytes + layout.offset_bytes)
+    if not layout.n_grids:
+        return {"grids": pack_bits(joined, 8 * layout.step_bytes), "steps": none}
+    different, number = np.unique(joined, return_inverse=True)
+    return {"grids": pack_bits(different, 8 * layout.step_bytes), "steps": pack_bits(number, layout.grid_bits)}

@@ -1,5 +1,6 @@
 """Packed models in files, and what a file may hold."""
 
+from collections.abc import Collection
 from dataclasses import asdict, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,10 @@ import numpy as np
 
 from billhook._files import Contents, ModelFileError, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
+from billhook.packing._gaps import MOST_GAP_BITS, MOST_MANY_BITS
+from billhook.packing._groups import ALONE, GROUPS, Group
 from billhook.packing._layout import ByteLayout
+from billhook.packing._with_signs import NAMES_WITH_SIGNS, from_least, is_with_signs, with_base_from_least
 from billhook.tables import encoding_from_json, encoding_to_json
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
 KIND = "packed"
 META = ("scale", "base", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
+WORDS = {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split"), "has_map": (False, True)}
 LOWEST = {"offset": -(2**31), "base": -(2**31)}
 LIMITS = {
     "code_bits": 16,
@@ -24,12 +29,15 @@ LIMITS = {
     "offset_bytes": 4,
     "scale_bytes": 2,
     "shift": 255,
+    "offset": 2**31 - 1,
+    "scale": 2**16 - 1,
     "base_bytes": 4,
     "base": 2**31 - 1,
-    "offset": 2**31 - 1,
     "leaf_bits": 16,
     "factor_bits": 8,
     "tree_bits": 25,
+    "gap_bits": MOST_GAP_BITS,
+    "many_bits": MOST_MANY_BITS,
 }
 
 
@@ -66,7 +74,12 @@ def _packed_from(contents: Contents) -> "Packed":
     if set(meta) != {*META, "classes", "layout"} or set(contents.arrays) != {"data"}:
         raise ModelFileError(f"the header of a packed model must describe {', '.join(META)}, classes and layout")
     data = contents.arrays["data"]
-    layout = _layout_from(meta.pop("layout"))
+    stored = meta.pop("layout")
+    if is_with_signs(stored):
+        layout = _layout_from(from_least(_checked(stored, NAMES_WITH_SIGNS)))
+        data = with_base_from_least(data, layout)
+    else:
+        layout = _layout_from(stored)
     if data.dtype != np.uint8 or data.ndim != 1 or data.size != layout.sections["end"]:
         raise ModelFileError(f"the layout is one of {layout.sections['end']:,} bytes; the data have {data.size:,}")
     if meta["classes"] is not None:
@@ -84,14 +97,19 @@ def _packed_from(contents: Contents) -> "Packed":
 
 def _layout_from(stored: Any) -> ByteLayout:
     names = [field.name for field in fields(ByteLayout)]
+    layout = ByteLayout(**_checked(stored, names))
+    if Group(layout.group, layout.radix) not in (ALONE, *GROUPS):
+        raise ModelFileError(f"the layout has groups of {layout.group} digits below {layout.radix}")
+    return layout
+
+
+def _checked(stored: Any, names: Collection[str]) -> dict[str, Any]:
+    """Return what is stored of a layout, or say what cannot be."""
     if not isinstance(stored, dict) or set(stored) != set(names):
         raise ModelFileError(f"a layout must have {', '.join(names)}")
     for name in names:
-        if name in ("grid", "missing"):
-            if stored[name] not in {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split")}[name]:
-                raise ModelFileError(f"the layout has {name} {stored[name]!r}")
-        elif type(stored[name]) is not int or not LOWEST.get(name, 0) <= stored[name] <= LIMITS.get(name, 2**31):
+        known = WORDS.get(name)
+        is_number = type(stored[name]) is int and LOWEST.get(name, 0) <= stored[name] <= LIMITS.get(name, 2**31)
+        if not (is_number if known is None else type(stored[name]) is type(known[0]) and stored[name] in known):
             raise ModelFileError(f"the layout has {name} {stored[name]!r}")
-    if stored["base_bytes"] == 3 or stored["scale_bytes"] == 1:
-        raise ModelFileError(f"the layout has {stored['base_bytes']} bytes a base, {stored['scale_bytes']} a scale")
-    return ByteLayout(**stored)
+    return stored

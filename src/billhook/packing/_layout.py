@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from billhook.packing._bits import bits_for
+from billhook.packing._groups import Group
 
 FACTOR_BITS = 8
 
@@ -22,23 +23,32 @@ class ByteLayout:
         Of a threshold code; of the number of thresholds of a feature (ranks).
     shift_bytes, offset_bytes, scale_bytes : int
         Of what each feature's steps have of their own.
-    shift, offset : int
-        What all features' steps have in common, where they have no bytes of their own; the shift is 150 - `power`.
+    shift, offset, scale : int
+        The least of all features' steps, from which their own are counted; the shift is 150 - `power`.
+    n_grids : int
+        Different steps, if each is written once and features have numbers of them; else 0.
+    has_map : bool
+        Whether a bit for each feature says if it is in use, instead of the numbers of those that are.
     missing : {"none", "right", "left", "split"}
         Where rows with a missing value go: each split may have a bit of its own. With "none" there are no missing
         values: what is not a number counts as an infinity of its sign.
-    tree_bits : int
-        Of the number of splits of a tree.
+    tree_bits, least_inner : int
+        Of the number of splits of a tree, which is counted from the least.
     leaf_bits : int
         Of one number of a leaf.
     factor_bits : int
         Of what the numbers of a column are times; 0 if that is 1 for all.
     n_pairs, n_entries : int
         0 where there is no table.
+    ask_bits, gap_bits, many_bits : int
+        Of a table of pairs written as gaps, or 0: of all of it, of a gap, and of a number of gaps; see `_gaps`.
+    group, radix : int
+        How many tests, or numbers of pairs, stand together, and below which number their digits are; or 0: see
+        `_groups`.
     n_thresholds : int
         Of all features (ranks).
     base_bytes, base : int
-        Of what the score of a column begins with; what all begin with if there are no bytes for each.
+        Of what the score of a column begins with, which is counted from the least.
     """
 
     n_trees: int
@@ -56,12 +66,21 @@ class ByteLayout:
     scale_bytes: int
     shift: int
     offset: int
+    scale: int
+    n_grids: int
+    has_map: bool
     missing: str
     tree_bits: int
+    least_inner: int
     leaf_bits: int
     factor_bits: int
     n_pairs: int
     n_entries: int
+    ask_bits: int
+    gap_bits: int
+    many_bits: int
+    group: int
+    radix: int
     n_thresholds: int
     base_bytes: int
     base: int
@@ -77,6 +96,11 @@ class ByteLayout:
         return self.feature_bits + self.code_bits + (self.missing == "split")
 
     @property
+    def key_bits(self) -> int:
+        """Bits of a threshold code and where missing values go."""
+        return self.code_bits + (self.missing == "split")
+
+    @property
     def pair_bits(self) -> int:
         """Bits of what a split has: the number of a pair, or its test."""
         return bits_for(self.n_pairs) if self.n_pairs else self.test_bits
@@ -90,6 +114,11 @@ class ByteLayout:
     def step_bytes(self) -> int:
         """Bytes of a feature's steps."""
         return self.shift_bytes + self.offset_bytes + self.scale_bytes
+
+    @property
+    def grid_bits(self) -> int:
+        """Bits of the number of a feature's steps, where they are written once."""
+        return bits_for(self.n_grids)
 
     @property
     def bias(self) -> int:
@@ -110,25 +139,20 @@ class ByteLayout:
     def sections(self) -> dict[str, int]:
         """Where each section begins, and at last where the bytes end."""
         n_used, n_tests = self.n_used, self.n_inner
-        sizes = {
-            "features": -(-n_used * self.id_bits // 8),
-            "grids": -(-n_used * self.count_bits // 8) + 4 * self.n_thresholds
-            if self.grid == "ranks"
-            else n_used * self.step_bytes,
-            "trees": -(-self.n_trees * (self.tree_bits + self.column_bits) // 8),
-            "shapes": -(-n_tests * 2 // 8),
-            "tests": -(-n_tests * self.pair_bits // 8),
-            "pairs": -(-self.n_pairs * self.test_bits // 8),
-            "leaves": -(-self.n_leaves * self.entry_bits // 8),
-            "table": -(-self.n_entries * self.n_values * self.leaf_bits // 8),
-            "factors": -(-self.n_columns * self.factor_bits // 8),
-            "base": max(self.base_bytes * self.n_columns, 3),
+        ranks = 8 * (-(-n_used * self.count_bits // 8) + 4 * self.n_thresholds)
+        bits = {
+            "features": self.n_features if self.has_map else n_used * self.id_bits,
+            "grids": ranks if self.grid == "ranks" else 8 * (self.n_grids or n_used) * self.step_bytes,
+            "steps": n_used * self.grid_bits,
+            "trees": self.n_trees * (self.tree_bits + self.column_bits),
+            "shapes": n_tests * 2,
+            "tests": Group(self.group, self.radix).section_bits(n_tests, self.pair_bits),
+            "pairs": self.ask_bits or self.n_pairs * self.test_bits,
+            "leaves": self.n_leaves * self.entry_bits,
+            "table": self.n_entries * self.n_values * self.leaf_bits,
+            "factors": self.n_columns * self.factor_bits,
+            "base": max(8 * self.base_bytes * self.n_columns, 24),
             "end": 0,
         }
-        starts = accumulate(sizes.values(), initial=0)
-        return dict(zip(sizes, starts, strict=False))
-
-
-def offset_bias(n_bytes: int) -> int:
-    """Return what is added to offsets so that none is negative; it fits a signed number of 32 bits."""
-    return 1 << min(8 * n_bytes - 1, 30)
+        starts = accumulate((-(-n // 8) for n in bits.values()), initial=0)
+        return dict(zip(bits, starts, strict=False))

@@ -8,10 +8,18 @@ from billhook._types import Float32Array, Vector
 from billhook.forest import Forest, derive
 from billhook.interop import as_forest
 from billhook.packing._as_sum import as_sum, centred, without_idle_splits
+from billhook.packing._bits import bits_for
 from billhook.packing._codebook import round_to_codebook, round_to_codebook_with_rows
 from billhook.packing._coding import Coding, coding_of, with_codes, without_unused
 from billhook.packing._encode import encode, layout_without_tables, with_table_of_pairs
-from billhook.packing._leaf_values import LARGEST_SUM, Rounded, find_units, largest_by_column, round_values
+from billhook.packing._leaf_values import (
+    LARGEST_FACTOR,
+    LARGEST_SUM,
+    Rounded,
+    find_units,
+    largest_by_column,
+    round_values,
+)
 from billhook.packing._pack_options import PackOptions, RoundingRows, checked_options, checked_rows
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._rounding import round_with_rows, whole_base
@@ -160,10 +168,11 @@ def size_on_codes(
     )
     layout = with_table_of_pairs(layout, coded)
     n_entries = 0 if codebook is None or codebook >= layout.n_leaves else codebook
-    # Scores of classes hardly begin with more than this.
-    base_bytes = 0 if layout.n_columns == 1 else 2 if factor is None else 4
-    layout = replace(layout, n_entries=n_entries, base_bytes=base_bytes)
-    return layout.sections["end"]
+    # Scores of classes hardly begin with more than this, nor do few splits less make trees more unequal.
+    most = LARGEST_FACTOR if factor is not None else 1
+    base_bytes = 0 if layout.n_columns == 1 else -(-bits_for(most * layout.n_trees << leaf_bits) // 8)
+    tree_bits = max(layout.tree_bits, min(2, bits_for(layout.least_inner)))
+    return replace(layout, n_entries=n_entries, base_bytes=base_bytes, tree_bits=tree_bits).sections["end"]
 
 
 def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions, rows: RoundingRows) -> Packed:

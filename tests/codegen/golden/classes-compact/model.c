@@ -8,7 +8,7 @@
 #endif
 
 static const uint8_t data[21] FLASH = {
-    14,98,0,65,83,196,35,118,216,166,156,246,167,27,185,124,79,6,240,235,229
+    2,98,0,65,83,196,35,118,216,166,156,246,167,27,185,124,79,6,11,6,0
 };
 
 #if defined(__AVR__)
@@ -24,9 +24,11 @@ static const uint8_t data[21] FLASH = {
 typedef uint16_t place; /* in bits or bytes */
 
 #if defined(__AVR__)
+/* Inlined, there would be too many variables for the registers. */
+#define APART __attribute__((noinline))
 typedef uint16_t number;
-#define WINDOW 15
 #else
+#define APART
 typedef uint32_t number;
 #define WINDOW 24
 #endif
@@ -93,45 +95,60 @@ static void add_trees(const uint8_t *codes, int32_t *scores)
     place value;
     for (c = 0; c < 3; c++) {
         place at = (place)(18u + 1u * c);
-        scores[c] = (int8_t)BYTE(at);
+        scores[c] = (int32_t)BYTE(at) + -27;
     }
-    for (tree = 0u; tree < 4u; tree = (place)(tree + 2u)) {
+    for (tree = 0u; tree < 2u; tree = (place)(tree + 1u)) {
         number size = take(tree);
-        uint8_t split = 0, shape = 0, found = 0;
+        uint8_t split = 0, shape = 0, found = 0; /* bits of the tree read, ones among them */
         number bits;
+        uint8_t bit;
+#if defined(__AVR__)
+        place at = (place)(1u + (first >> 2));
+        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
+#endif
         do {
             uint8_t to;
             bits = take((place)(24u + (place)(first + split) * 6u));
             to = (uint8_t)(2 * split + (codes[bits >> 5 & 0x1] > (bits & 0x1f)));
+#if defined(__AVR__)
+            do {
+                if (!left) {
+                    at++;
+                    byte = BYTE(at);
+                    left = 8;
+                }
+                left--;
+                bit = byte & 1;
+                byte >>= 1;
+                found = (uint8_t)(found + bit);
+                shape++;
+            } while (shape <= to);
+#else
             do {
                 uint8_t n = (uint8_t)(to - shape);
+                number ones;
                 if (n > WINDOW)
                     n = WINDOW;
                 bits = take((place)(8u + 2 * (place)first + shape));
                 shape = (uint8_t)(shape + n);
-#if defined(__AVR__)
-                for (; n; n--) {
-                    found = (uint8_t)(found + (bits & 1));
-                    bits >>= 1;
-                }
-#else
-                {
-                    number ones = bits & (((number)1 << n) - 1);
-                    for (; ones; ones &= ones - 1)
-                        found++;
-                    bits >>= n;
-                }
-#endif
+                ones = bits & (((number)1 << n) - 1);
+                for (; ones; ones &= ones - 1)
+                    found++;
+                bits >>= n;
             } while (shape != to);
-            split = (uint8_t)(found + 1);
-        } while (bits & 1);
-        split = (uint8_t)(shape - found);
+            bit = bits & 1;
+            found = (uint8_t)(found + bit);
+            shape++;
+#endif
+            split = found;
+        } while (bit);
+        split = (uint8_t)(shape - 1 - found);
         value = (place)(56u + (place)(leaf + split) * 12u);
         for (c = 0; c < 3; c++) {
             scores[c] += (int32_t)(take(value) & 0xf);
             value = (place)(value + 4);
         }
-        split = (uint8_t)(size & 0x3);
+        split = (uint8_t)(2u + (size & 0x1));
         first = (uint16_t)(first + split);
         leaf = (uint16_t)(leaf + split + 1u);
     }
@@ -141,8 +158,9 @@ void model_scores(const float *x, int32_t *scores)
 {
     uint8_t codes[2];
     uint8_t k;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of(x[k]));
+    }
     add_trees(codes, scores);
 }
 
@@ -150,8 +168,9 @@ void model_scores_int16(const int16_t *x, int32_t *scores)
 {
     uint8_t codes[2];
     uint8_t k;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of_whole(x[k]));
+    }
     add_trees(codes, scores);
 }
 
@@ -159,8 +178,9 @@ void model_scores_uint8(const uint8_t *x, int32_t *scores)
 {
     uint8_t codes[2];
     uint8_t k;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of_whole(x[k]));
+    }
     add_trees(codes, scores);
 }
 

@@ -85,8 +85,9 @@ void model_scores(const float *x, int32_t *scores)
     uint8_t k;
     uint8_t at;
     uint8_t c;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of(x[k]));
+    }
     scores[0] = 0;
     scores[1] = -5;
     scores[2] = -11;

@@ -7,9 +7,9 @@
 #define FLASH
 #endif
 
-static const uint8_t data[27] FLASH = {
-    136,60,178,255,63,82,165,124,167,170,170,68,0,0,4,19,65,85,192,7,63,6,22,1,
-    0,0,0
+static const uint8_t data[26] FLASH = {
+    136,0,0,0,0,82,165,124,107,248,170,4,0,0,19,65,85,192,7,63,6,22,1,0,
+    0,0
 };
 
 #if defined(__AVR__)
@@ -25,9 +25,11 @@ static const uint8_t data[27] FLASH = {
 typedef uint16_t place; /* in bits or bytes */
 
 #if defined(__AVR__)
+/* Inlined, there would be too many variables for the registers. */
+#define APART __attribute__((noinline))
 typedef uint16_t number;
-#define WINDOW 15
 #else
+#define APART
 typedef uint32_t number;
 #define WINDOW 24
 #endif
@@ -73,7 +75,7 @@ static uint8_t code_of(uint32_t bits, place at)
         shift = (uint8_t)(power - shift);
         below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
     }
-    below += (int32_t)(WORD(at + 1u)) - 0x40000000;
+    below += (int32_t)(WORD(at + 1u)) + (-19908);
     if (below > 0)
         return 0;
     fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
@@ -92,39 +94,54 @@ static void add_trees(const uint8_t *codes, int32_t *scores)
     uint16_t first = 0, leaf = 0; /* of the tree */
     place tree;
     scores[0] = -16;
-    for (tree = 112u; tree < 115u; tree = (place)(tree + 3u)) {
+    for (tree = 112u; tree < 113u; tree = (place)(tree + 1u)) {
         number size = take(tree);
-        uint8_t split = 0, shape = 0, found = 0;
+        uint8_t split = 0, shape = 0, found = 0; /* bits of the tree read, ones among them */
         number bits;
+        uint8_t bit;
+#if defined(__AVR__)
+        place at = (place)(14u + (first >> 2));
+        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
+#endif
         do {
             uint8_t to;
-            bits = take((place)(128u + (place)(first + split) * 7u));
+            bits = take((place)(120u + (place)(first + split) * 7u));
             to = (uint8_t)(2 * split + (codes[bits >> 6 & 0x1] > (bits & 0x3f)));
+#if defined(__AVR__)
+            do {
+                if (!left) {
+                    at++;
+                    byte = BYTE(at);
+                    left = 8;
+                }
+                left--;
+                bit = byte & 1;
+                byte >>= 1;
+                found = (uint8_t)(found + bit);
+                shape++;
+            } while (shape <= to);
+#else
             do {
                 uint8_t n = (uint8_t)(to - shape);
+                number ones;
                 if (n > WINDOW)
                     n = WINDOW;
-                bits = take((place)(120u + 2 * (place)first + shape));
+                bits = take((place)(112u + 2 * (place)first + shape));
                 shape = (uint8_t)(shape + n);
-#if defined(__AVR__)
-                for (; n; n--) {
-                    found = (uint8_t)(found + (bits & 1));
-                    bits >>= 1;
-                }
-#else
-                {
-                    number ones = bits & (((number)1 << n) - 1);
-                    for (; ones; ones &= ones - 1)
-                        found++;
-                    bits >>= n;
-                }
-#endif
+                ones = bits & (((number)1 << n) - 1);
+                for (; ones; ones &= ones - 1)
+                    found++;
+                bits >>= n;
             } while (shape != to);
-            split = (uint8_t)(found + 1);
-        } while (bits & 1);
-        split = (uint8_t)(shape - found);
-        scores[0] += (int32_t)(take((place)(160u + (place)(leaf + split) * 5u)) & 0x1f);
-        split = (uint8_t)(size & 0x7);
+            bit = bits & 1;
+            found = (uint8_t)(found + bit);
+            shape++;
+#endif
+            split = found;
+        } while (bit);
+        split = (uint8_t)(shape - 1 - found);
+        scores[0] += (int32_t)(take((place)(152u + (place)(leaf + split) * 5u)) & 0x1f);
+        split = (uint8_t)(4u + (size & 0x0));
         first = (uint16_t)(first + split);
         leaf = (uint16_t)(leaf + split + 1u);
     }
@@ -134,8 +151,9 @@ void model_scores(const float *x, int32_t *scores)
 {
     uint8_t codes[2];
     uint8_t k;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of(x[k]), (place)(0u + (place)k * 7u));
+    }
     add_trees(codes, scores);
 }
 
@@ -143,8 +161,9 @@ void model_scores_int16(const int16_t *x, int32_t *scores)
 {
     uint8_t codes[2];
     uint8_t k;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of_whole(x[k]), (place)(0u + (place)k * 7u));
+    }
     add_trees(codes, scores);
 }
 
@@ -152,8 +171,9 @@ void model_scores_uint8(const uint8_t *x, int32_t *scores)
 {
     uint8_t codes[2];
     uint8_t k;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of_whole(x[k]), (place)(0u + (place)k * 7u));
+    }
     add_trees(codes, scores);
 }
 

@@ -8,7 +8,7 @@
 #endif
 
 static const uint8_t data[17] FLASH = {
-    136,60,178,255,63,82,165,124,167,170,170,68,0,0,4,19,65
+    136,0,0,0,0,82,165,124,107,248,170,4,0,0,19,65,85
 };
 
 #if defined(__AVR__)
@@ -47,7 +47,7 @@ static uint8_t code_of(uint32_t bits, place at)
         shift = (uint8_t)(power - shift);
         below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
     }
-    below += (int32_t)(WORD(at + 1u)) - 0x40000000;
+    below += (int32_t)(WORD(at + 1u)) + (-19908);
     if (below > 0)
         return 0;
     fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
@@ -81,8 +81,9 @@ void model_scores(const float *x, int32_t *scores)
     uint8_t codes[2];
     uint8_t k;
     uint_fast16_t sum;
-    for (k = 0; k < 2; k++)
+    for (k = 0; k < 2; k++) {
         codes[k] = code_of(bits_of(x[k]), (place)(0u + (place)k * 7u));
+    }
     sum = 0;
     sum = (uint_fast16_t)(sum + tree0_codes(codes));
     scores[0] = (int32_t)sum + (-15);
