@@ -18,6 +18,15 @@ def write_sources(packed, folder, form=COMPACT):
     (folder / "model.c").write_text(source(packed, form=form))
 
 
+def compiled_values(packed, rows, folder):
+    """Return the scores (rows) and the numbers that the C program of a regression computes."""
+    scores = compiled(packed, folder, "-lm")(rows)[:, 0]
+    run = ctypes.CDLL(str(folder / "model.so")).model_value
+    run.restype = ctypes.c_float
+    rows = np.ascontiguousarray(rows, np.float32)
+    return scores, np.array([run(row.ctypes.data_as(ctypes.c_void_p)) for row in rows])
+
+
 def compiled(packed, folder, *more, form=COMPACT, kind="float"):
     """Return a function from rows of a kind to the scores that the C program computes."""
     if shutil.which("gcc") is None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from billhook.budget._stages import Stage
 from billhook.budget.report._page import page
@@ -375,3 +376,18 @@ def test_a_browser_shows_the_settings_of_a_dot_and_a_phone_is_wide_enough(browse
     for text, k in zip(panels, (0, 1, 3), strict=True):
         assert text.startswith(f"{points[k].nbytes:,} bytes, ")
         assert f"at most {k} leaves per tree" in text
+
+
+def test_residuals_are_drawn_around_zero_and_told_in_numbers():
+    report = made_up_report(20, 0)
+    html = page(report)
+    true, predicted = report.errors.T
+    r2 = r2_score(true, predicted)
+    assert f"R2 is {r2:.4g}, the mean absolute error is {mean_absolute_error(true, predicted):.4g}" in html
+    assert report.error_measures.root_mean_squared_error == pytest.approx(root_mean_squared_error(true, predicted))
+    drawn = Reader(html).all("circle", class_="residual")
+    heights = np.array([percent(circle["cy"]) for circle in drawn])
+    assert len(heights) == len(true)
+    line = float(re.search(r'<line class="same" x1="0%" y1="([\d.]+)%" x2="100%" y2="\1%"', html)[1])
+    is_above = heights < line
+    assert (is_above == (true > predicted)).all()

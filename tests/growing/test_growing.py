@@ -55,7 +55,7 @@ def scores(boosting, codes, n_bins, n_trees):
     return total
 
 
-def gradients(loss, score, target, weight, n_outputs):
+def gradients(loss, score, target, weight, n_outputs, shape=0.8):
     """Return slopes and curvatures, as the naive formulas have them."""
     if loss == "softmax":
         p = np.exp(score - score.max(axis=1, keepdims=True))
@@ -68,12 +68,17 @@ def gradients(loss, score, target, weight, n_outputs):
         g, h = np.exp(score) - target[:, None], np.exp(score + 0.7)
     elif loss == "absolute":
         g, h = np.sign(score - target[:, None]), np.ones_like(score)
+    elif loss == "huber":
+        g, h = np.clip(score - target[:, None], -shape, shape), np.ones_like(score)
+    elif loss == "quantile":
+        g, h = np.sign(score - target[:, None]) * 0.5 + 0.5 - shape, np.ones_like(score)
+        g = np.where(score == target[:, None], 0.0, g)
     else:
         g, h = score - target[:, None], np.ones_like(score)
     return g * weight[:, None], h * weight[:, None]
 
 
-LOSSES = ["squared", "absolute", "poisson", "logistic", "softmax"]
+LOSSES = ["squared", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"]
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -86,12 +91,17 @@ def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing):
     options = {"l2": 1.5, "min_weight": 1.0}
     boosting = Boosting(
         BinnedRows.of(codes, n_bins, has_missing), target, weight, loss=loss, n_classes=n_classes, max_leaves=7,
-        learning_rate=0.4, **options,
+        learning_rate=0.4, quantile=0.8, **options,
     )  # fmt: skip
     for number in range(3):
         before = scores(boosting, codes, n_bins, number)
         tree = boosting.grow()
-        g, h = gradients(loss, before, target, weight, n_classes)
+        shape = 0.8
+        if loss == "huber":
+            error = np.abs(target - before[:, 0])
+            order = np.argsort(error)
+            shape = error[order][np.searchsorted(np.cumsum(weight[order]), 0.9 * weight.sum())]
+        g, h = gradients(loss, before, target, weight, n_classes, shape)
         rows_of = {0: np.arange(len(codes))}
         gains = []
         for node in np.argsort(
@@ -119,11 +129,12 @@ def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing):
             assert tree.left[node] == -1
             assert tree.n_rows[node] == rows.size
             assert tree.row_weight[node] == pytest.approx(weight[rows].sum(), rel=1e-6)
-            if loss == "absolute":
+            if loss in ("absolute", "quantile"):
                 left = (target - before[:, 0])[rows]
                 order = np.argsort(left)
-                median = left[order][np.searchsorted(np.cumsum(weight[rows][order]), 0.5 * weight[rows].sum())]
-                wanted = np.array([0.4 * median])
+                share = 0.5 if loss == "absolute" else 0.8
+                quantile = left[order][np.searchsorted(np.cumsum(weight[rows][order]), share * weight[rows].sum())]
+                wanted = np.array([0.4 * quantile])
             else:
                 wanted = naive.leaf_value(
                     g[rows].sum(0), h[rows].sum(0), learning_rate=0.4, n_outputs=n_classes, **options
@@ -305,7 +316,9 @@ def test_gradients_are_those_of_the_formulas(loss):
     target = rng.integers(0, n_outputs, 40) if loss == "softmax" else rng.integers(0, 2, 40)
     weight = rng.uniform(0.5, 2.0, 40)
     g, h = np.empty_like(score), np.empty_like(score)
-    loss_gradients(GROWTH_LOSSES[loss], n_outputs, score, target.astype(np.float32), weight.astype(np.float32), g, h)
+    loss_gradients(
+        GROWTH_LOSSES[loss], 0.8, n_outputs, score, target.astype(np.float32), weight.astype(np.float32), g, h
+    )
     wanted = gradients(loss, score[:, :n_outputs].astype(float), target, weight, n_outputs)
     assert g[:, :n_outputs] == pytest.approx(wanted[0], rel=2e-5, abs=2e-6)
     assert h[:, :n_outputs] == pytest.approx(wanted[1], rel=2e-5, abs=2e-6)
@@ -348,7 +361,7 @@ def test_gradients_that_are_no_whole_registers_are_refused(n_outputs, n_lanes, l
     score = np.zeros((4, n_lanes), np.float32)
     of_row = np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="up to a multiple of 8"):
-        loss_gradients(GROWTH_LOSSES[loss], n_outputs, score, of_row, of_row, score.copy(), score.copy())
+        loss_gradients(GROWTH_LOSSES[loss], 0.5, n_outputs, score, of_row, of_row, score.copy(), score.copy())
 
 
 def test_rows_that_hardly_count_are_not_split_off_first():

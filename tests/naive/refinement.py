@@ -120,6 +120,8 @@ def newton_of_row(forest, loss, score, label, column, width):
     if loss == "huber" and abs(error) <= width:
         return error, 1.0
     curvature = width / max(abs(error), width * 1e-3)  # absolute errors count times the width
+    if loss.startswith("quantile_"):  # the pinball loss twice that: |error| + (2 quantile - 1) error
+        return error * curvature + width * (2.0 * float(loss.removeprefix("quantile_")) - 1.0), curvature
     return error * curvature, curvature
 
 
@@ -142,6 +144,10 @@ def objective(start, forest, X, y, loss, l2, shrink_to=None, penalty=None, stren
             losses = np.where(error <= width, error**2 / 2, width * (error - width / 2))
         elif loss == "absolute":
             losses = error * np.quantile(first, 0.5, method="inverted_cdf")
+        elif loss.startswith("quantile_"):
+            share = float(loss.removeprefix("quantile_"))
+            pinball = np.where(target > raw, share, 1.0 - share) * error
+            losses = 2.0 * pinball * np.quantile(first, 0.5, method="inverted_cdf")
         elif loss == "poisson":
             losses = np.exp(raw) - target * raw
         else:

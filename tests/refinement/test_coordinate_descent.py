@@ -1,5 +1,6 @@
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def contributions(forest, leaf_only=True):
     ("data", "model", "loss"),
     [
         *itertools.product([IRIS, CANCER], [FOREST, BOOSTED], ["mse", "cross_entropy", "squared_hinge"]),
-        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute"]),
+        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute", "quantile_0.8"]),
         (DIABETES, COUNTS, "poisson"),
     ],
 )
@@ -52,9 +53,9 @@ def test_one_pass_is_the_formula(data, model, loss):
     refined = bh.refine(forest, X, y, loss=loss, l2=1.5, epochs=1, sample_weight=weight, **ALL)
     kept = weight > 0
     width = 1.0
-    if loss in ("huber", "absolute"):
+    if loss in ("huber", "absolute", "quantile_0.8"):
         error = np.abs(forest.decision_function(X) - y).repeat(weight)
-        width = float(np.quantile(error, {"huber": 0.9, "absolute": 0.5}[loss], method="inverted_cdf"))
+        width = float(np.quantile(error, {"huber": 0.9}.get(loss, 0.5), method="inverted_cdf"))
     expected = naive.refinement.descend_once(
         forest,
         naive.forest.apply(forest, X[kept].astype(np.float32)).tolist(),
@@ -96,7 +97,7 @@ def test_many_passes_for_squares_are_the_ridge_solution(data, model, l2):
     ("data", "model", "loss"),
     [
         *itertools.product([IRIS, CANCER], [FOREST, BOOSTED], ["mse", "cross_entropy", "squared_hinge"]),
-        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute"]),
+        *itertools.product([DIABETES], [NUMBERS], ["mse", "huber", "absolute", "quantile_0.8"]),
         (DIABETES, COUNTS, "poisson"),
     ],
 )
@@ -260,3 +261,32 @@ def test_many_classes_far_apart_do_not_overflow():
     refined, report = bh.refine(model, X, y, epochs=5, **ALL, return_report=True)
     assert np.isfinite(refined.value).all()
     assert np.isfinite(report.objective).all()
+
+
+@pytest.mark.parametrize(("data", "model"), [(DIABETES, NUMBERS), (CANCER, BOOSTED)])
+def test_shrinking_to_the_mean_of_a_tree_leaves_one_number_a_tree_if_strong(data, model):
+    X, y = data
+    forest = bh.as_forest(clone(model).fit(X, y))
+    refined = bh.refine(forest, X, y, loss="mse", l2=1e9, shrink_to="mean", epochs=20, **ALL)
+    is_leaf = forest.feature < 0
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offset))
+    for number in range(forest.n_trees):
+        own = is_leaf & (tree == number)
+        mean = np.average(forest.value[own, 0], weights=forest.row_weight[own])
+        np.testing.assert_allclose(refined.value[own, 0], mean, atol=1e-4 * np.abs(forest.value).max())
+
+
+def test_the_ridge_solution_towards_tree_means_is_that_towards_zero_of_trees_around_zero():
+    X, y = DIABETES
+    forest = bh.as_forest(clone(NUMBERS).fit(X, y))
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offset))
+    is_leaf = forest.feature < 0
+    weight = np.where(is_leaf, forest.row_weight, 0.0)
+    mean = np.bincount(tree, weight * forest.value[:, 0]) / np.bincount(tree, weight)
+    centred = replace(
+        forest, value=forest.value - mean[tree][:, None], base=forest.base + (mean * forest.tree_weight).sum()
+    )
+    options = {"loss": "mse", "l2": 3.0, "epochs": 50, **ALL}
+    to_means = bh.refine(forest, X, y, shrink_to="mean", **options)
+    to_zero = bh.refine(centred, X, y, shrink_to="zero", **options)
+    np.testing.assert_allclose(to_means.decision_function(X), to_zero.decision_function(X), rtol=1e-9)

@@ -8,6 +8,7 @@ from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._fit import FitResult, build, fit, search_budgets
 from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
 from billhook.budget._limits import limit_for
+from billhook.budget._regression_loss import RegressionLoss, regression_loss
 from billhook.budget._results import Candidate
 from billhook.budget._search import Search
 from billhook.budget._space import settings_of
@@ -22,6 +23,7 @@ __all__ = [
     "Executor",
     "FitReport",
     "FitResult",
+    "RegressionLoss",
     "Search",
     "ThreadExecutor",
     "TooSmallError",
@@ -36,6 +38,7 @@ __all__ = [
     "fit_on_cluster",
     "fit_table",
     "limit_for",
+    "regression_loss",
     "search_budgets",
     "settings_of",
     "training_rows",

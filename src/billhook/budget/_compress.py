@@ -57,6 +57,7 @@ class CodedRows:
             loss=self.loss,
             epochs=PASSES,
             l2=l2,
+            shrink_to="mean" if forest.classes is None else "zero",
             sample_weight=self.weight,
             validation_fraction=None,
             random_state=0,
@@ -134,6 +135,8 @@ def _packed(fitted: Forest, coding: Coding, compression: CompressionConfig, rows
         rounded_with = {"codes": rows.codes, "sample_weight": rows.weight}
     if compression.rounding == "labels":
         rounded_with |= {"y": rows.y, "loss": rows.loss}
+        if fitted.classes is None:  # what refining was kept from, rounding would do otherwise
+            rounded_with["l2"] = compression.l2 or 1.0
     options = {"missing_values": rows.missing_values, "is_quick": rows.is_quick, **compression.packing}
     return pack_on_codes(fitted, coding, **options, **rounded_with)
 

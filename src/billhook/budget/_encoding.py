@@ -10,6 +10,7 @@ from billhook._deadline import OutOfTimeError, check_time, within
 from billhook._types import Vector
 from billhook.budget._clock import Clock, in_time
 from billhook.budget._compress import TooSmallError
+from billhook.budget._regression_loss import RegressionLoss
 from billhook.budget._scoring import score_of
 from billhook.budget._space import GrowthConfig, Trial, first_compression_configs
 from billhook.budget._splits import (
@@ -47,6 +48,7 @@ def encode_table(
     scoring: Any = None,
     weight: Vector | None = None,
     class_weight: Any = None,
+    loss: RegressionLoss | None = None,
     seed: int = 0,
     clock: Clock | None = None,
 ) -> EncodedTable:
@@ -64,6 +66,8 @@ def encode_table(
     weight : array, optional
         Of the rows.
     class_weight : dict or "balanced", optional
+    loss : RegressionLoss, optional
+        Of regression; squares by default.
     seed : int
     clock : Clock, optional
         A tenth of its time may be taken to choose the encoding; if that is not enough, categories are ordered.
@@ -77,7 +81,7 @@ def encode_table(
         limit = None if clock is None else clock.until(clock.seconds + clock.at(FOR_CHOICE))
         try:
             with within(limit):
-                categorical = choose_encoding(table, budget, seed, scoring, weights)
+                categorical = choose_encoding(table, budget, seed, scoring, weights, loss)
         except OutOfTimeError:
             categorical, notes = "ordered", ("There was no time to evaluate one-hot encoding.",)
     with in_time(clock or Clock(None), "encoding", table.title):
@@ -88,6 +92,7 @@ def encode_table(
         is_classification=is_classification,
         weight=weights,
         feature_names=encoding.feature_names,
+        loss=loss,
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
     recode = OrderedFeatures(_with_columns_of(table, X)) if is_ordered else None
@@ -103,7 +108,12 @@ def _with_columns_of(table: Table, X: NDArray[np.float32]) -> Table:
 
 
 def choose_encoding(
-    table: Table, budget: int, seed: int, scoring: Any = None, weight: Vector | None = None
+    table: Table,
+    budget: int,
+    seed: int,
+    scoring: Any = None,
+    weight: Vector | None = None,
+    loss: RegressionLoss | None = None,
 ) -> CategoricalEncoding:
     """Return the encoding with which a model of this size does better on held-out rows; of equals the shorter.
 
@@ -118,7 +128,7 @@ def choose_encoding(
         table, weight = table.take(numbers), None if weight is None else weight[numbers]
     is_classification = table.task != "regression"
     unencoded = np.zeros((len(table.y), 1), np.float32)
-    whole = training_rows(unencoded, table.y, is_classification=is_classification, weight=weight)
+    whole = training_rows(unencoded, table.y, is_classification=is_classification, weight=weight, loss=loss)
     gaps: list[float] = []
     for number in range(N_SPLITS):
         split = split_rows(whole, number, seed)

@@ -125,7 +125,7 @@ def fit(
         n_trials=n_trials,
         keep_best=keep_best,
         progress=progress,
-        families=families if user_ensemble is None else ("user",),
+        families=_families(rows, families) if user_ensemble is None else ("user",),
         perfect=perfect_score(scoring),
         shares_tests=shares_tests,
     )
@@ -146,6 +146,12 @@ def fit(
     report = report_on(search, best, last, budget, scoring=scoring, target=target, title=title, notes=notes)
     examples = rows.X[:: -(-rows.n_rows // EXAMPLES)]
     return FitResult(last.packed, front_of(search), report, search.is_interrupted, examples)
+
+
+def _families(rows: TrainingRows, families: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those that can learn the loss: averages of trees learn squares."""
+    is_other_loss = rows.classes is None and rows.loss.name != "squared_error"
+    return ("boosted",) if is_other_loss else families
 
 
 def search_budgets(

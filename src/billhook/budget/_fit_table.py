@@ -18,6 +18,7 @@ from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
+from billhook.budget._regression_loss import regression_loss
 from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
@@ -47,6 +48,8 @@ def fit_table(
     force: bool = False,
     name: str = "model",
     task: Literal["classification", "regression"] | None = None,
+    loss: str | None = None,
+    quantile: float | None = None,
     scoring: Any = None,
     class_weight: Any = None,
     categorical: CategoricalEncoding | None = None,
@@ -84,8 +87,13 @@ def fit_table(
         The prefix of all names in C.
     task : {"classification", "regression"}, optional
         By default text and few different whole numbers are classes.
+    loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson"}, optional
+        For regression: what is learned, squares by default. Poisson is for counts and predicts exp(score).
+    quantile : float, optional
+        For ``loss="quantile"``: which one, from 0.001 to 0.999.
     scoring : str or callable, optional
-        What is best: a name or a scorer of scikit-learn. By default accuracy, or R2 for regression.
+        What is best: a name or a scorer of scikit-learn. By default accuracy; for regression R2, or what corresponds
+        to it for the loss: 1 - the mean loss, of that of the best constant (Huber: of absolute errors).
     class_weight : dict or "balanced", optional
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
@@ -126,6 +134,9 @@ def fit_table(
     True
     """
     clock = Clock(checked_time_limit(time_limit, n_trials), started=started)
+    of_numbers = regression_loss(loss, quantile)
+    if model is not None and of_numbers is not None and of_numbers.name != "squared_error":
+        raise ValueError(f"loss={loss!r} is for trees that are grown here: leave it out, or model")
     limit = limit_for(budget, target, reserve)
     seed = checked_seed(random_state)
     if n_jobs == 0:
@@ -146,7 +157,7 @@ def fit_table(
         if isinstance(table, str | PathLike) and Path(table).is_dir():
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
-            unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model}
+            unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             of_reading = clock if n_trials is None else Clock(None)
@@ -161,6 +172,7 @@ def fit_table(
                 categorical=categorical or (None if model is None else "one_hot"),
                 scoring=scoring,
                 class_weight=class_weight,
+                loss=of_numbers,
                 seed=seed,
                 clock=clock if n_trials is None else None,
             )

@@ -58,7 +58,7 @@ class GrowingEnsemble:
         rows, train, growth = self.rows, self.split.train, self.growth
         y, weight = rows.y[train], rows.weight[train]
         middle, width = 0.0, 1.0
-        if rows.classes is None:
+        if rows.classes is None and rows.loss.link == "identity":
             y, middle, width = standardised(y, weight)
         n_classes = 1 if rows.classes is None else rows.classes.size
         if self._boosting is None:
@@ -66,13 +66,14 @@ class GrowingEnsemble:
                 self.bins,
                 y,
                 weight,
-                loss="squared" if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
+                loss=rows.loss.growth if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
                 n_classes=n_classes,
                 max_leaves=growth.leaves,
                 learning_rate=growth.learning_rate,
                 min_weight=growth.min_weight,
                 max_tests=growth.max_tests,
                 reuse_factor=growth.reuse_factor,
+                quantile=rows.loss.quantile,
             )
         while len(self._boosting.trees) < n_trees:
             self._boosting.grow()
@@ -83,7 +84,7 @@ class GrowingEnsemble:
             tree_weight=np.ones(n_trees),
             averages=False,
             base=self._boosting.base,
-            link="identity" if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
+            link=rows.loss.link if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
             origin="billhook.boosting",
         )
         return replace(forest, value=forest.value * width, base=forest.base * width + middle)

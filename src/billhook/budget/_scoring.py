@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook.budget._regression_loss import RegressionLoss
 from billhook.budget._splits import TrainingRows
 from billhook.forest import Forest
 from billhook.packing import Packed
@@ -53,9 +54,12 @@ class AsEstimator:
 
 
 def score_of(scoring: Any, rows: TrainingRows) -> Score:
-    """Return the score of this name, or of a scorer of scikit-learn; by default accuracy, or R2 for regression."""
+    """Return the score of this name, or of a scorer of scikit-learn; by default accuracy, or R2 for regression.
+
+    For other losses than squares it is what is R2 for them: 1 - the mean loss, of that of the best constant.
+    """
     if scoring is None:
-        return accuracy if rows.classes is not None else _r2
+        return accuracy if rows.classes is not None else _score_of_loss(rows.loss)
     if scoring == "accuracy" and rows.classes is not None:
         return accuracy
     if scoring == "neg_log_loss" and rows.classes is not None:
@@ -140,7 +144,10 @@ def _minus_log_loss(
     return -float(log_loss(labels, model.predict_proba(X), sample_weight=weight, labels=model.classes))
 
 
-def _r2(model: ScoredModel, X: NDArray[np.float32], targets: NDArray[Any], weight: NDArray[np.float64]) -> float:
-    error = np.average((model.predict(X) - targets) ** 2, weights=weight)
-    spread = np.average((targets - np.average(targets, weights=weight)) ** 2, weights=weight)
-    return float(1.0 - error / spread) if spread > 0.0 else 0.0
+def _score_of_loss(loss: RegressionLoss) -> Score:
+    def score(
+        model: ScoredModel, X: NDArray[np.float32], targets: NDArray[Any], weight: NDArray[np.float64]
+    ) -> float:
+        return loss.score(model.predict(X), targets, weight)
+
+    return score

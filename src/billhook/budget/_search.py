@@ -256,7 +256,10 @@ class Search(TimedResults):
 
     def _spread(self, score: float) -> float:
         """Return by how much scores may differ by chance between two good models."""
-        return float(np.sqrt(max(1.0 - score, 0.002) / self.trying.split(0).held_out.size))
+        # Errors of numbers are of any unit, and those of two good models much alike.
+        is_of_numbers = self.trying.rows.classes is None
+        chance = 0.5 * max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
+        return float(chance / np.sqrt(self.trying.split(0).held_out.size))
 
     def _run(
         self,

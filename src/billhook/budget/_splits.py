@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import RowNumbers, Vector
+from billhook.budget._regression_loss import SQUARES, RegressionLoss
 
 HELD_OUT = 0.15
 
@@ -17,7 +18,7 @@ class TrainingRows:
     """Rows, their class numbers or targets, and their weights.
 
     `classes` are the labels of the class numbers; None for regression. `recode` learns features that depend on labels
-    again for every split, so that labels of held-out rows are never in them.
+    again for every split, so that labels of held-out rows are never in them. `loss` is that of regression.
     """
 
     X: NDArray[np.float32]
@@ -26,6 +27,7 @@ class TrainingRows:
     classes: NDArray[Any] | None
     feature_names: tuple[str, ...] | None = None
     recode: "Recode | None" = None
+    loss: RegressionLoss = SQUARES
 
     @property
     def n_rows(self) -> int:
@@ -76,6 +78,7 @@ def training_rows(
     weight: Vector | None = None,
     class_weight: Any = None,
     feature_names: tuple[str, ...] | None = None,
+    loss: RegressionLoss | None = None,
 ) -> TrainingRows:
     """Return rows to learn from, their labels as class numbers; rows of weight 0 are left out."""
     weights = row_weights(y, weight, class_weight, is_classification=is_classification)
@@ -84,7 +87,11 @@ def training_rows(
     if (weights != np.rint(weights)).any():  # whole ones count rows, as leaves do
         weights = weights / weights.mean()
     if not is_classification:
-        return TrainingRows(X, np.asarray(y, np.float64), weights, None, feature_names)
+        loss, target = loss or SQUARES, np.asarray(y, np.float64)
+        loss.check_targets(target)
+        return TrainingRows(X, target, weights, None, feature_names, loss=loss)
+    if loss is not None:
+        raise ValueError(f"loss={loss.name!r} is for regression, and the labels are classes: leave it out")
     classes, numbers = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: there is nothing to tell apart")

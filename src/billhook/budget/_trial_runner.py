@@ -192,7 +192,7 @@ class TrialRunner:
             rows.labels[train],
             rows.weight[train],
             rows.has_missing,
-            "mse" if rows.classes is None else "cross_entropy",
+            rows.loss.refinement if rows.classes is None else "cross_entropy",
             is_quick,
         )
         return compress(forest, coding, trial.compression, trial.budget, coded)

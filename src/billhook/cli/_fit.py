@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
             force=arguments.force,
             name=arguments.name,
             task=arguments.task,
+            loss=arguments.loss,
+            quantile=arguments.quantile,
             scoring=arguments.scoring,
             class_weight=arguments.class_weight,
             categorical=arguments.categorical,
@@ -135,6 +137,10 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
         (f"held-out {report.scoring}", _score_text(report)),
         ("model", f"{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}"),
     ]
+    if report.error_measures is not None:
+        r2, absolute, squared = report.error_measures
+        of_r2 = "" if report.scoring == "R2" else f"; R2 {r2:.4g}"
+        fields.insert(2, ("held-out errors", f"mean absolute {absolute:.4g}, root mean squared {squared:.4g}{of_r2}"))
     if report.target is not None:
         fields.append((f"on {report.target}", _flash_on(report.target, result)))
     return [

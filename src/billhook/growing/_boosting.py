@@ -10,9 +10,11 @@ from billhook.growing._binned_rows import BinnedRows
 from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions, aligned
 from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
-GrowthLoss = Literal["squared", "absolute", "poisson", "logistic", "softmax"]
+GrowthLoss = Literal["squared", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"]
 # The most that a leaf may add to the logarithm of a count, before the learning rate: as in XGBoost.
 LARGEST_POISSON_STEP = 0.7
+# Of the absolute errors, beyond which Huber's loss is straight: as in scikit-learn.
+HUBER_QUANTILE = 0.9
 # A class that no row has is still possible.
 LEAST_SHARE = 1e-6
 
@@ -26,7 +28,8 @@ class Boosting:
     target : array (rows)
         Numbers, or class numbers.
     weight : array (rows)
-    loss : {"squared", "absolute", "poisson", "logistic", "softmax"}
+    loss : {"squared", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"}
+        Huber's loss turns straight at the 0.9 quantile of the absolute errors, found anew for every tree.
     n_classes : int
         For softmax: leaves have a number for each class. Others have one.
     max_leaves : int
@@ -40,6 +43,8 @@ class Boosting:
         How many times what the best test in use gains a new test must gain.
     max_tests : int
         The most distinct tests of all trees; 0 for any number.
+    quantile : float
+        For the quantile loss: which one.
     """
 
     def __init__(
@@ -56,8 +61,9 @@ class Boosting:
         min_weight: float = 1.0,
         reuse_factor: float = 1.0,
         max_tests: int = 0,
+        quantile: float = 0.5,
     ) -> None:
-        self.rows, self.loss = rows, loss
+        self.rows, self.loss, self.quantile = rows, loss, quantile
         options = TreeOptions(
             max_leaves=max_leaves,
             learning_rate=learning_rate,
@@ -66,13 +72,13 @@ class Boosting:
             largest_step=LARGEST_POISSON_STEP if loss == "poisson" else 0.0,
             reuse_factor=reuse_factor,
             max_tests=max_tests,
-            takes_medians=loss == "absolute",
+            leaf_quantile=quantile if loss == "quantile" else 0.5 if loss == "absolute" else 0.0,
         )
         self._grower = TreeGrower(rows, n_classes if loss == "softmax" else 1, options)
         self._target = np.ascontiguousarray(target, np.float32)
         self._weight = np.ascontiguousarray(weight, np.float32)
         # As a float32, which logarithms that differ in their last bit have in common.
-        self.base = start_scores(loss, target, weight, n_classes).astype(np.float32).astype(np.float64)
+        self.base = start_scores(loss, target, weight, n_classes, quantile).astype(np.float32).astype(np.float64)
         self._score = aligned((rows.n_rows, self._grower.n_lanes), np.float32)
         self._score[:] = 0.0
         self._score[:, : self.base.size] = self.base
@@ -88,27 +94,46 @@ class Boosting:
         check_time()
         grower = self._grower
         loss_gradients(
-            GROWTH_LOSSES[self.loss], grower.n_outputs, self._score, self._target, self._weight, *grower.gradients
+            GROWTH_LOSSES[self.loss],
+            self._shape(),
+            grower.n_outputs,
+            self._score,
+            self._target,
+            self._weight,
+            *grower.gradients,
         )
         self.trees.append(grower.grow(self._target, self._weight, self._score))
         return self.trees[-1]
+
+    def _shape(self) -> float:
+        """Return what the loss depends on beside errors: its quantile, or where Huber's turns straight now."""
+        if self.loss != "huber":
+            return self.quantile
+        return weighted_quantile(np.abs(self._score[:, 0] - self._target), self._weight, HUBER_QUANTILE)
 
     def free_memory(self) -> None:
         """Give back memory that only a growing tree needs; the next one takes it again."""
         self._grower.free_memory()
 
 
-def start_scores(loss: GrowthLoss, target: NDArray[Any], weight: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
+def weighted_quantile(numbers: NDArray[Any], weight: NDArray[Any], quantile: float) -> float:
+    """Return the least of the numbers that so much of the weight is not above."""
+    order = np.argsort(numbers, kind="stable")
+    total = np.cumsum(weight[order], dtype=np.float64)
+    return float(numbers[order[np.searchsorted(total, quantile * total[-1])]])
+
+
+def start_scores(
+    loss: GrowthLoss, target: NDArray[Any], weight: NDArray[Any], n_classes: int, quantile: float = 0.5
+) -> NDArray[np.float64]:
     """Return the best constant scores, which the trees are added to."""
     weight = np.asarray(weight, np.float64)
     if loss == "softmax":
         share = np.bincount(target.astype(np.int64), weight, n_classes) / weight.sum()
         score = np.log(np.maximum(share, LEAST_SHARE))
         return np.asarray(score - score.mean())
-    if loss == "absolute":
-        order = np.argsort(target, kind="stable")
-        total = np.cumsum(weight[order])
-        return np.array([float(target[order[np.searchsorted(total, 0.5 * total[-1])]])])
+    if loss in ("absolute", "huber", "quantile"):
+        return np.array([weighted_quantile(target, weight, quantile if loss == "quantile" else 0.5)])
     mean = float(np.average(target, weights=weight))
     if loss == "logistic":
         mean = min(max(mean, LEAST_SHARE), 1.0 - LEAST_SHARE)

@@ -67,7 +67,7 @@ def grow_random_forest(
             times = np.bincount(random.integers(rows.n_rows, size=rows.n_rows), minlength=rows.n_rows)
             sampled = np.flatnonzero(times)
             of_rows = weight * times.astype(np.float32)
-        loss_gradients(loss, n_outputs, score, target, of_rows, *grower.gradients)
+        loss_gradients(loss, 0.0, n_outputs, score, target, of_rows, *grower.gradients)
         of_tree = int(random.integers(2**63))
         trees.append(grower.grow(target, of_rows, score, sampled=sampled, seed=of_tree))
     return trees

@@ -35,7 +35,7 @@ class TreeOptions:
     max_tests: int = 0
     n_tried_features: int = 0
     is_random_threshold: bool = False
-    takes_medians: bool = False
+    leaf_quantile: float = 0.0
     is_share: bool = False
 
 
@@ -120,7 +120,7 @@ class TreeGrower:
             feature, at, missing_left, left, right, value, gain, n_rows, row_weight,
             self._spare, self._histograms, self.is_used, self._n_used,
             self.n_outputs, o.max_leaves, o.learning_rate, o.l2, o.min_weight, o.largest_step,
-            o.reuse_factor, o.max_tests, o.n_tried_features, o.is_random_threshold, o.takes_medians, o.is_share, seed,
+            o.reuse_factor, o.max_tests, o.n_tried_features, o.is_random_threshold, o.leaf_quantile, o.is_share, seed,
         )  # fmt: skip
         nodes: tuple[NDArray[Any], ...] = (feature, at, missing_left, left, right, value, gain, n_rows, row_weight)
         return GrownTree(*(array[:size].copy() for array in nodes))

@@ -108,7 +108,15 @@ def average_upwards(left: Int32s, right: Int32s, weight: Floats, value: Floats, 
 def columns_of_codes(codes: Codes, first: Int32s, columns: Codes, count: Int64s, /) -> None: ...
 def cells_of_codes(codes: Codes, first: Int32s, commonest: Int32s, row_start: Int64s, cells: LeafIds, /) -> None: ...
 def loss_gradients(
-    loss: int, n_outputs: int, score: Float32s, target: Float32s, weight: Float32s, g: Float32s, h: Float32s, /
+    loss: int,
+    shape: float,
+    n_outputs: int,
+    score: Float32s,
+    target: Float32s,
+    weight: Float32s,
+    g: Float32s,
+    h: Float32s,
+    /,
 ) -> None: ...
 def grow_tree(
     first: Int32s, has_missing: Bools, columns: Codes, cells: LeafIds, row_start: Int64s, commonest: Int32s,
@@ -116,7 +124,7 @@ def grow_tree(
     feature: Int32s, at: Int32s, missing_left: Bools, left: Int32s, right: Int32s, value: Floats, gain: Floats,
     n_rows: Int64s, row_weight: Floats, spare: UInt32s, histograms: Int64s, is_used: Bools, n_used: Int64s,
     n_outputs: int, max_leaves: int, learning_rate: float, l2: float, min_weight: float, largest_step: float,
-    reuse_factor: float, max_tests: int, n_tried_features: int, is_random_threshold: bool, takes_medians: bool,
+    reuse_factor: float, max_tests: int, n_tried_features: int, is_random_threshold: bool, leaf_quantile: float,
     is_share: bool, seed: int, /
 ) -> int: ...  # fmt: skip
 def descend_one(

@@ -77,8 +77,10 @@ static PyObject *py_loss_gradients(PyObject *module, PyObject *const *args, Py_s
     (void)module;
     Call call = {.function = "loss_gradients"};
     Py_ssize_t loss, n_outputs;
+    double shape;
     Array score, target, weight, g, h;
-    if (!take(&call, args, n_args, "n n f2 f1 f1 f2* f2*", &loss, &n_outputs, &score, &target, &weight, &g, &h))
+    if (!take(&call, args, n_args, "n x n f2 f1 f1 f2* f2*", &loss, &shape, &n_outputs, &score, &target, &weight,
+              &g, &h))
         return NULL;
     if (target.size != score.length[0] || weight.size != score.length[0] || g.size != score.size
         || h.size != score.size)
@@ -87,7 +89,7 @@ static PyObject *py_loss_gradients(PyObject *module, PyObject *const *args, Py_s
         || (loss != GROW_SOFTMAX && loss != GROW_SHARES && score.length[1] != 1))
         return fail(&call, "score has not one number for each output, or more than that, up to a multiple of 8");
     Py_BEGIN_ALLOW_THREADS
-    loss_gradients((int)loss, (size_t)score.length[0], (size_t)n_outputs, (size_t)score.length[1], score.f32,
+    loss_gradients((int)loss, shape, (size_t)score.length[0], (size_t)n_outputs, (size_t)score.length[1], score.f32,
                    target.f32, weight.f32, g.f32, h.f32);
     Py_END_ALLOW_THREADS
     return done(&call);
@@ -102,19 +104,19 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
     Array feature, bin, missing_left, left, right, value, gain, n_rows, of_rows;
     Array spare, histograms, is_used, n_used;
     Py_ssize_t n_outputs, max_leaves, max_tests, n_tried_features;
-    double learning_rate, l2, min_weight, largest_step, reuse_factor;
-    int is_random_threshold, takes_medians, is_share;
+    double learning_rate, l2, min_weight, largest_step, reuse_factor, leaf_quantile;
+    int is_random_threshold, is_share;
     uint64_t seed;
     if (!take(&call, args, n_args,
               "i1 ?1 C2 L1 q1 i1 "
               "f2 f2 q1* I1* f1 f1 f2* "
               "i1* i1* ?1* i1* i1* d2* d1* q1* d1* "
               "I1* q1* ?1* q1* "
-              "n n x x x x x n n p p p u",
+              "n n x x x x x n n p x p u",
               &first, &has_missing, &columns, &cells, &row_start, &commonest, &g, &h, &whole, &sampled, &target,
               &weight, &score, &feature, &bin, &missing_left, &left, &right, &value, &gain, &n_rows, &of_rows, &spare,
               &histograms, &is_used, &n_used, &n_outputs, &max_leaves, &learning_rate, &l2, &min_weight,
-              &largest_step, &reuse_factor, &max_tests, &n_tried_features, &is_random_threshold, &takes_medians,
+              &largest_step, &reuse_factor, &max_tests, &n_tried_features, &is_random_threshold, &leaf_quantile,
               &is_share, &seed))
         return NULL;
     const char *wrong = wrong_with_bins(&first, &has_missing, columns.length[0]);
@@ -152,7 +154,7 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
         .max_tests = (size_t)max_tests,
         .n_tried_features = (size_t)n_tried_features,
         .is_random_threshold = is_random_threshold,
-        .takes_medians = takes_medians,
+        .leaf_quantile = leaf_quantile,
         .is_share = is_share,
         .seed = seed,
     };
@@ -204,8 +206,9 @@ static PyObject *py_grow_tree(PyObject *module, PyObject *const *args, Py_ssize_
 int add_growing_constants(PyObject *module)
 {
     PyObject *losses =
-        Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i}", "squared", GROW_SQUARED, "logistic", GROW_LOGISTIC, "softmax",
-                      GROW_SOFTMAX, "absolute", GROW_ABSOLUTE, "poisson", GROW_POISSON, "shares", GROW_SHARES);
+        Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "squared", GROW_SQUARED, "logistic", GROW_LOGISTIC,
+                      "softmax", GROW_SOFTMAX, "absolute", GROW_ABSOLUTE, "poisson", GROW_POISSON, "shares",
+                      GROW_SHARES, "huber", GROW_HUBER, "quantile", GROW_QUANTILE);
     const int failed = losses == NULL || PyModule_AddObjectRef(module, "GROWTH_LOSSES", losses) < 0
                        || PyModule_AddIntConstant(module, "GROWTH_LANES", LANES) < 0
                        || PyModule_AddIntConstant(module, "MOST_NARROW_ROWS", MOST_NARROW_ROWS) < 0;

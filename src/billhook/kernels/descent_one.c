@@ -33,7 +33,8 @@ INLINE void slope_and_curvature(const int loss, double state, double target, dou
         const double error = target - state, distance = error < 0.0 ? -error : error;
         const double straight = straight_curvature(distance, width);
         *bend = loss == HUBER && distance <= width ? 1.0 : straight;
-        *slope = error * *bend;
+        /* Twice the pinball loss of an error r is |r| + (2 q - 1) r. */
+        *slope = loss > QUANTILE ? error * *bend + tilt_of(loss) * width : error * *bend;
     }
 }
 
@@ -128,8 +129,11 @@ HOT void sweep_one(const DescentRows *rows, size_t before, size_t now, size_t n_
         case HUBER:
             sum_block(HUBER, n, last, move, s, t, weight, width, &block);
             break;
-        default:
+        case POISSON:
             sum_block(POISSON, n, last, move, s, t, weight, width, &block);
+            break;
+        default:
+            sum_block(loss, n, last, move, s, t, weight, width, &block);
         }
         if (has_lanes)
             scatter_block(LANES, n, next, &block, at);

@@ -204,8 +204,10 @@ INLINE double loss_of_number(const int loss, double state, double target, double
         return distance;
     case HUBER:
         return distance <= width ? 0.5 * (error * error) : width * (distance - 0.5 * width);
-    default:
+    case SQUARED:
         return 0.5 * (error * error);
+    default:
+        return 0.5 * (distance + tilt_of(loss) * error);
     }
 }
 
@@ -264,6 +266,8 @@ INLINE void losses_of_block(int loss, size_t n, size_t n_columns, const double *
         losses_of_numbers(ABSOLUTE, n, state, target, width, losses);
     else if (loss == HUBER)
         losses_of_numbers(HUBER, n, state, target, width, losses);
+    else if (loss > QUANTILE)
+        losses_of_numbers(loss, n, state, target, width, losses);
     else
         losses_of_numbers(SQUARED, n, state, target, width, losses);
 }

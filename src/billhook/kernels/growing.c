@@ -183,9 +183,9 @@ static int by_value(const void *a, const void *b)
     return order ? order : (x->weight > y->weight) - (x->weight < y->weight);
 }
 
-/* Return the weighted median of what is left of the rows' targets; `sorted` is scratch. */
-static double median_left(const uint32_t *of, size_t n, const float *target, const float *weight, const float *score,
-                          Residual *sorted)
+/* Return the weighted quantile of what is left of the rows' targets; `sorted` is scratch. */
+static double quantile_left(double quantile, const uint32_t *of, size_t n, const float *target, const float *weight,
+                            const float *score, Residual *sorted)
 {
     double total = 0.0, below = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -195,7 +195,7 @@ static double median_left(const uint32_t *of, size_t n, const float *target, con
     qsort(sorted, n, sizeof *sorted, by_value);
     for (size_t i = 0; i < n; i++) {
         below += sorted[i].weight;
-        if (below * 2.0 >= total)
+        if (below >= quantile * total)
             return sorted[i].value;
     }
     return 0.0;
@@ -214,8 +214,9 @@ static void settle_one(const Growth *growth, const OpenLeaf *leaf, const float *
         h += growth->gradients->h[of[i]];
     }
     double step = h + options->l2 > 0.0 ? -g / (h + options->l2) : 0.0;
-    if (options->takes_medians)
-        step = median_left(of, n, target, weight, score, (Residual *)growth->scratch->spare);
+    if (options->leaf_quantile > 0.0)
+        step = quantile_left(options->leaf_quantile, of, n, target, weight, score,
+                             (Residual *)growth->scratch->spare);
     if (options->largest_step > 0.0)
         step = clamp(step, -options->largest_step, options->largest_step);
     *value = options->learning_rate * step;

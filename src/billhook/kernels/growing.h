@@ -12,9 +12,12 @@
 /* Outputs are padded to a multiple of this: what a wide register holds. */
 enum { LANES = 8, MOST_NARROW_ROWS = 65535 };
 
-/* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE takes medians, SOFTMAX has an
-   output for each class. SHARES grows a tree of a random forest: each output is the share of one class. */
-enum { GROW_SQUARED, GROW_LOGISTIC, GROW_SOFTMAX, GROW_ABSOLUTE, GROW_POISSON, GROW_SHARES };
+/* The losses of growing, which Python has by their names from `GROWTH_LOSSES`: ABSOLUTE and QUANTILE take medians and
+   other quantiles for leaves, SOFTMAX has an output for each class. SHARES grows a tree of a random forest: each
+   output is the share of one class. */
+enum {
+    GROW_SQUARED, GROW_LOGISTIC, GROW_SOFTMAX, GROW_ABSOLUTE, GROW_POISSON, GROW_SHARES, GROW_HUBER, GROW_QUANTILE
+};
 
 /* Rows as bins. Bins are counted over all features: those of feature f are first[f] to first[f + 1] - 1, of which
    the last is that of missing values if has_missing[f]. */
@@ -41,7 +44,7 @@ typedef struct {
     size_t max_tests;       /* distinct tests at most; 0: any number */
     size_t n_tried_features; /* features drawn anew for every split; 0: all */
     int is_random_threshold; /* one threshold of each feature is tried, drawn between its extremes in the leaf */
-    int takes_medians;
+    double leaf_quantile;   /* leaves are this quantile of what is left of the targets; 0: a Newton step */
     int is_share;           /* values are those of minus the gradient's mean: the learning rate is 1, and no l2 */
     uint64_t seed;
 } GrowthOptions;
@@ -107,8 +110,9 @@ size_t bytes_of_histogram(const BinnedRows *rows, const GrowthOptions *options, 
    where the number of tests is bounded: what a leaf gains then changes when the last test is taken. */
 size_t size_of_pool(const GrowthOptions *options);
 
-/* Write slopes and curvatures of a loss at these scores (rows, lanes). `target` is a number, or a class. */
-void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
+/* Write slopes and curvatures of a loss at these scores (rows, lanes). `target` is a number, or a class. `shape` is
+   the quantile of QUANTILE, or the error at which HUBER turns straight. */
+void loss_gradients(int loss, double shape, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
                     const float *target, const float *weight, float *g, float *h);
 
 /* Round the gradients to whole numbers, as fine as sums allow; writes whole or whole_one, and the units. */

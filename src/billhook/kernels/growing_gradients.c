@@ -151,6 +151,26 @@ static void differences_of_rows(size_t n_rows, const float *score, const float *
     }
 }
 
+static void bounded_of_rows(size_t n_rows, const float *score, const float *target, const float *weight, float width,
+                            float *g, float *h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const float error = score[n] - target[n], least = error < -width ? -width : error;
+        g[n] = weight[n] * (least > width ? width : least);
+        h[n] = weight[n];
+    }
+}
+
+static void pinball_of_rows(size_t n_rows, const float *score, const float *target, const float *weight,
+                            float quantile, float *g, float *h)
+{
+    for (size_t n = 0; n < n_rows; n++) {
+        const float error = score[n] - target[n];
+        g[n] = weight[n] * (error > 0.0f ? 1.0f - quantile : error < 0.0f ? -quantile : 0.0f);
+        h[n] = weight[n];
+    }
+}
+
 static void shares_of_rows(size_t n_rows, size_t n_outputs, size_t n_lanes, const float *target,
                            const float *weight, float *g, float *h)
 {
@@ -163,7 +183,7 @@ static void shares_of_rows(size_t n_rows, size_t n_outputs, size_t n_lanes, cons
     }
 }
 
-void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
+void loss_gradients(int loss, double shape, size_t n_rows, size_t n_outputs, size_t n_lanes, const float *score,
                     const float *target, const float *weight, float *g, float *h)
 {
     if (loss == GROW_SHARES && n_lanes > 1)
@@ -174,6 +194,10 @@ void loss_gradients(int loss, size_t n_rows, size_t n_outputs, size_t n_lanes, c
         logistic_of_rows(n_rows, score, target, weight, g, h);
     else if (loss == GROW_POISSON)
         poisson_of_rows(n_rows, score, target, weight, g, h);
+    else if (loss == GROW_HUBER)
+        bounded_of_rows(n_rows, score, target, weight, (float)shape, g, h);
+    else if (loss == GROW_QUANTILE)
+        pinball_of_rows(n_rows, score, target, weight, (float)shape, g, h);
     else
         differences_of_rows(n_rows, score, target, weight, loss == GROW_ABSOLUTE, g, h);
 }

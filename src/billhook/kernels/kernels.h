@@ -42,8 +42,11 @@
 #define PREFETCH(address) ((void)(address))
 #endif
 
-/* The losses, as `billhook.refinement` numbers them. */
-enum { SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE };
+/* The losses, as `billhook.refinement` numbers them. QUANTILE + k is the pinball loss of the quantile k / 1000. */
+enum { SQUARED, LOGISTIC, SQUARED_HINGE, ABSOLUTE, HUBER, POISSON, BOUNDED_HINGE, QUANTILE };
+
+/* Return by how much the pinball loss is steeper above than below: twice its quantile less 1; 0 for other losses. */
+INLINE double tilt_of(int loss) { return loss > QUANTILE ? (double)(loss - QUANTILE) / 500.0 - 1.0 : 0.0; }
 
 /* Leaf ids of 16 bits, or of 32 where a tree has more than 65,536 nodes. A loop is compiled once for each:
    `is_wide` is a constant where it calls `leaf_at`. */

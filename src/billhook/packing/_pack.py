@@ -26,8 +26,6 @@ from billhook.packing._rounding import round_with_rows, whole_base
 from billhook.packing._score_rounding import round_to_scores
 from billhook.refinement import kernel_targets
 
-LossName = Literal["cross_entropy", "mse", "squared_hinge", "poisson"]
-
 
 def pack(
     model: Any,
@@ -38,7 +36,7 @@ def pack(
     scales: Literal["one", "class"] = "one",
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
-    loss: LossName | None = None,
+    loss: str | None = None,
     sample_weight: ArrayLike | None = None,
     missing_values: bool = True,
 ) -> Packed:
@@ -65,8 +63,10 @@ def pack(
         worth points of accuracy at 2 to 5 bits, and needs no labels. With y too, later trees make up for what is
         lost of the fit to y: better still with few bits or a codebook, but it learns from these rows anew, and from
         noise in them too.
-    loss : {"cross_entropy", "mse", "squared_hinge", "poisson"}, optional
-        What is minimised with y. By default cross-entropy for classes whose scores become probabilities by a link,
+    loss : str, optional
+        What is minimised with y, as for `refine`: "cross_entropy", "mse" or "squared_hinge" for classification,
+        "mse", "huber", "absolute" or "quantile_0.9" for regression, "poisson" with a log link. By default
+        cross-entropy for classes whose scores become probabilities by a link,
         squares for other classes and for regression, and the Poisson deviance for regression with a log link.
     sample_weight : array, optional
         How much each row of X counts.
@@ -120,14 +120,17 @@ def pack_on_codes(
     sample_weight: ArrayLike | None = None,
     missing_values: bool = True,
     is_quick: bool = False,
+    l2: float = 1.0,
 ) -> Packed:
     """Return a forest that was grown on codes, those of `coding` for all features, in as few bytes as it takes.
 
-    `codes` are rows of codes to round leaves with, as X for `pack`; other parameters as there. A codebook is
-    looked for in about a fourth of the time if it `is_quick`.
+    `codes` are rows of codes to round leaves with, as X for `pack`; other parameters as there. Leaves rounded with
+    y are drawn to what they were by as much as `l2` rows would, not one. A codebook is looked for in about a fourth
+    of the time if it `is_quick`.
     """
     plain = as_sum(forest)
-    options = checked_options(plain, "exact", leaf_bits, codebook, scales, missing_values)._replace(is_quick=is_quick)
+    options = checked_options(plain, "exact", leaf_bits, codebook, scales, missing_values)
+    options = options._replace(is_quick=is_quick, l2=l2)
     learned_from = checked_rows(forest, codes, y, loss, sample_weight, missing_values=missing_values)
     coded, coding = without_unused(plain, coding)
     if learned_from.X is not None:
@@ -217,7 +220,7 @@ def _rounded(forest: Forest, coded: Forest, options: PackOptions, rows: Rounding
     expected = kernel_targets(rows.target, rows.loss, is_classes=is_classes, n_columns=coded.base.size)
     shared = (coded, rows.X, expected, rows.weight, rows.loss, bits)
     if codebook is None:
-        return round_with_rows(*shared, units, is_base_whole=is_classes)
+        return round_with_rows(*shared, units, is_base_whole=is_classes, l2=options.l2)
     return round_to_codebook_with_rows(*shared, codebook, by_class=by_class, is_quick=options.is_quick)
 
 

@@ -9,7 +9,7 @@ from billhook._checks import as_int
 from billhook._types import Float32Array, Vector
 from billhook.forest import Forest, as_rows, as_targets, as_weights
 from billhook.packing._leaf_values import LARGEST_SUM
-from billhook.refinement import LOSSES, Loss
+from billhook.refinement import Loss, loss_named, losses_for
 
 
 class PackOptions(NamedTuple):
@@ -21,6 +21,7 @@ class PackOptions(NamedTuple):
     by_class: bool
     missing_values: bool
     is_quick: bool = False
+    l2: float = 1.0
 
 
 class RoundingRows(NamedTuple):
@@ -84,14 +85,16 @@ def checked_rows(
 def _loss(name: str | None, forest: Forest) -> Loss:
     known: tuple[str, ...]
     if forest.classes is None:
-        known = ("poisson",) if forest.link == "exp" else ("mse",)
+        known = losses_for(forest)
     elif forest.link == "identity":
         known = ("mse", "cross_entropy", "squared_hinge")
     else:
         known = ("cross_entropy", "mse", "squared_hinge")
-    if name is not None and name not in known:
+    loss = loss_named(known[0] if name is None else name)
+    is_quantile = loss is not None and loss.name.startswith("quantile_") and "absolute" in known
+    if loss is None or (loss.name not in known and not is_quantile):
         raise ValueError(f"loss must be one of {', '.join(known)} for this forest, not {name!r}")
-    return LOSSES[name or known[0]]
+    return loss
 
 
 def _between(value: Any, name: str, highest: int = 16) -> int:

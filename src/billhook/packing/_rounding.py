@@ -10,7 +10,7 @@ from billhook._deadline import check_time
 from billhook._types import Float32Array, Vector
 from billhook.forest import Forest, derive
 from billhook.packing._leaf_values import Rounded, Units, exact_scale, limits, round_values
-from billhook.refinement import Descent, Loss, Problem, find_leaves
+from billhook.refinement import Descent, Loss, Problem, find_leaves, width_of
 
 Result = TypeVar("Result")
 PASSES = 3
@@ -30,17 +30,19 @@ def round_with_rows(
     units: Units,
     *,
     is_base_whole: bool,
+    l2: float = 1.0,
 ) -> Rounded:
     """Return leaf values as whole numbers, rounded inside a descent on these rows of codes; the best of some scales.
 
-    Values are drawn to what they were, by as much as one row would. Where rounding alone loses next to nothing, it is
-    rounding alone.
+    Values are drawn to what they were, by as much as `l2` rows would. Where rounding alone loses next to nothing, it
+    is rounding alone.
     """
     low, high = limits(bits)
     leaf = find_leaves(Problem(coded), [(codes, target.size)], by_row=False, n_jobs=None)
     alone = round_values(coded, bits, units)
     whole = Problem(coded)
-    start = Descent(whole, leaf, target, weight, loss, 1.0, 1.0, whole.value.copy())
+    width = width_of(loss, whole.scores(leaf, slice(None))[:, 0], target, weight) if loss.has_width else 1.0
+    start = Descent(whole, leaf, target, weight, loss, width, l2, whole.value.copy())
     unrounded = start.objective()
     start.start_from(alone.value * units.of_leaves(coded))
     objective_alone = start.objective()
@@ -49,7 +51,7 @@ def round_with_rows(
 
     def attempt(units: Units) -> tuple[float, Rounded]:
         problem = Problem(with_whole_base(coded, units) if is_base_whole else coded)
-        descent = Descent(problem, leaf, target, weight, loss, 1.0, 1.0, problem.value.copy())
+        descent = Descent(problem, leaf, target, weight, loss, width, l2, problem.value.copy())
         value = descent.round_to(units.of_column, low, high, PASSES) / units.of_leaves(coded)
         return descent.objective(), Rounded(np.rint(value).astype(np.int64), units)
 

@@ -10,7 +10,7 @@ from billhook.refinement._distributed_descent import (
     PartitionTask,
 )
 from billhook.refinement._leaf_merging import QUICK, MergePasses, MergePlan, merge_leaves
-from billhook.refinement._losses import LOSSES, Loss
+from billhook.refinement._losses import LOSSES, Loss, loss_named, losses_for, quantile_loss, width_of
 from billhook.refinement._merge import merge
 from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem, kernel_targets
@@ -36,8 +36,12 @@ __all__ = [
     "RefinementReport",
     "find_leaves",
     "kernel_targets",
+    "loss_named",
+    "losses_for",
     "merge",
     "merge_leaves",
+    "quantile_loss",
     "refine",
     "trees_at_once",
+    "width_of",
 ]

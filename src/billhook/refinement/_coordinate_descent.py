@@ -71,7 +71,7 @@ class BlockDescent(ABC):
 
     def objective(self) -> float:
         """Return the weighted loss per row, and the penalties."""
-        loss = self._total_loss() * (self.width if self.loss.name == "absolute" else 1.0)
+        loss = self._total_loss() * self.loss.times_of(self.width)
         away = (self.table - self.anchor)[self.used]
         penalty = 0.5 * self.l2 * float((away**2).sum())
         if self.group > 0.0:

@@ -11,7 +11,7 @@ from billhook.forest import as_targets, as_weights
 from billhook.kernels import step_tree, sweep_many, sweep_one
 from billhook.refinement._coordinate_descent import NO_GRID, BlockDescent
 from billhook.refinement._data import checked_targets, find_leaves, renumbered
-from billhook.refinement._losses import WIDTH_QUANTILES, Loss, total_loss
+from billhook.refinement._losses import Loss, total_loss
 from billhook.refinement._problem import Problem, states_of
 
 # How many places of a quantile's 64 bits are found at once.
@@ -198,7 +198,7 @@ class DistributedDescent(BlockDescent):
 
         Floats that are not negative have the order of their bits, which are found a few places at a time.
         """
-        share = WIDTH_QUANTILES.get(self.loss.name)
+        share = self.loss.width_quantile
         if share is None:
             return 1.0
         below = -1  # the bits of a float that is not enough

@@ -130,8 +130,7 @@ class LeafFitter:
         target = problem.targets(self.data.y, loss)
         solver: Descent | GradientDescent
         if options.solver == "bcd":
-            table = problem.value * problem.weight_of_leaf
-            anchor = table if options.anchors_at_original(self.forest) else np.zeros_like(table)
+            anchor = options.anchor_of(problem)
             strength = float(options.strength) if options.penalty == "group_l1" else 0.0
             solver = Descent(problem, leaf, target, weight, loss, width, l2, anchor, strength, skip)
         else:
@@ -157,7 +156,7 @@ class LeafFitter:
         return solver
 
     def _width(self, loss: Loss, weight: Vector) -> float:
-        if loss.name not in ("huber", "absolute"):
+        if not loss.has_width:
             return 1.0
         rows = np.flatnonzero(weight)
         score = self.problem.scores(self.data.by_tree, rows)[:, 0]

@@ -165,8 +165,8 @@ class _Merging:
     def refine(self, n_passes: int) -> float:
         """Make some passes of block coordinate descent; return the objective."""
         problem = Problem(self.forest)
-        table = problem.value * problem.weight_of_leaf
-        anchor = table if self.forest.classes is None else np.zeros_like(table)
+        # The zero of numbers means nothing. (Shrunk to what they were, they would not be shrunk in many rounds.)
+        anchor = problem.tree_means if self.forest.classes is None else np.zeros_like(problem.value)
         descent = self.rows.descent(problem, self.loss, self.l2, anchor)
         for made, now in enumerate(islice(descent, n_passes + 1)):
             n_made, last = made, now

@@ -1,6 +1,7 @@
 """The losses by name: what they are for, and the numbers that solvers need of them."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,16 @@ class Loss:
     @property
     def has_width(self) -> bool:
         """Whether it has another form beyond some distance, which is learned from the rows."""
-        return self.name in WIDTH_QUANTILES
+        return self.width_quantile is not None
+
+    @property
+    def width_quantile(self) -> float | None:
+        """The quantile of the absolute errors that is the width, if it has one: see `width_of`."""
+        return WIDTH_QUANTILES.get("absolute" if self.name.startswith(QUANTILE) else self.name)
+
+    def times_of(self, width: float) -> float:
+        """Return how many times the loss is minimised: absolute errors so that a typical row has curvature 1."""
+        return width if self.name == "absolute" else 2.0 * width if self.name.startswith(QUANTILE) else 1.0
 
 
 LOSSES = {
@@ -51,12 +61,34 @@ LOSSES = {
         Loss("poisson", 5, 1.0, 2.0, is_log=True),
     )
 }
+# scikit-learn's names.
+OTHER_NAMES = {"squared_error": "mse", "absolute_error": "absolute"}
+# What names of the pinball loss begin with: that of the 0.9 quantile is quantile_0.9.
+QUANTILE, QUANTILE_CODE = "quantile_", 7
 FOR_CLASSIFICATION = ("cross_entropy", "mse", "squared_hinge")
 FOR_REGRESSION = ("mse", "huber", "absolute")
 # A forest that predicts exp(score) was grown for this, or for a loss with the same minimum in every leaf.
 FOR_LOG_LINK = ("poisson",)
 # The quantile of the absolute errors at which Huber's loss turns straight, and that absolute ones are measured by.
 WIDTH_QUANTILES = {"huber": 0.9, "absolute": 0.5}
+
+
+def quantile_loss(quantile: Any) -> Loss:
+    """Return the pinball loss of a quantile, or raise ValueError: in thousandths, from 0.001 to 0.999."""
+    share = float(quantile) if isinstance(quantile, Real) else np.nan
+    if not (0.0 < share < 1.0 and abs(1000.0 * share - round(1000.0 * share)) < 1e-6):
+        raise ValueError(f"quantile must be a number from 0.001 to 0.999 in thousandths, not {quantile!r}")
+    return Loss(f"{QUANTILE}{share:g}", QUANTILE_CODE + round(1000.0 * share), 5.0)
+
+
+def loss_named(name: str) -> Loss | None:
+    """Return the loss of this name, or None."""
+    if name.startswith(QUANTILE):
+        try:
+            return quantile_loss(float(name.removeprefix(QUANTILE)))
+        except ValueError:
+            return None
+    return LOSSES.get(OTHER_NAMES.get(name, name))
 
 
 def losses_for(forest: Forest) -> tuple[str, ...]:
@@ -77,7 +109,7 @@ def as_state(loss: Loss, score: Vector) -> Vector:
 
 def width_of(loss: Loss, score: Vector, target: Vector, weight: Vector) -> float:
     """Return where Huber's loss turns straight, the 0.9 quantile of the errors; for absolute ones, their median."""
-    share = WIDTH_QUANTILES.get(loss.name)
+    share = loss.width_quantile
     if share is None:
         return 1.0
     error = np.abs(target - score)

@@ -86,7 +86,7 @@ def merge(
         One of the losses of `refine`.
     l2 : float, optional
         The L2 penalty on leaf values times tree weights, in rows: 1 for cross-entropy and Poisson, and 5 for the
-        other losses by default. In regression, leaf values are shrunk towards those of the round before.
+        other losses by default. In regression, leaf values are shrunk towards the mean of their tree.
     sample_weight : array, optional
         A row with weight 2 counts as two rows.
     n_jobs : int, optional

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from billhook._checks import as_int
+from billhook._types import Vector
 from billhook.forest import Forest
-from billhook.refinement._losses import LOSSES, Loss, losses_for
+from billhook.refinement._losses import QUANTILE, Loss, loss_named, losses_for
+from billhook.refinement._problem import Problem
 
 EPOCHS = {"bcd": 20, "sgd": 50}
 # What suits depends on the noise in the labels: 1 for eeg and chess, 100 for adult. Validated on rows that the splits
@@ -53,7 +55,7 @@ class RefinementOptions:
         """Raise ValueError or TypeError where the options cannot be meant so."""
         for name, known in (
             ("solver", ("bcd", "sgd")),
-            ("shrink_to", (None, "zero", "original")),
+            ("shrink_to", (None, "zero", "mean", "original")),
             ("batch_gradient", ("sum", "mean", "last")),
             ("optimizer", ("sgd", "adam")),
             ("penalty", (None, "group_l1", "l1")),
@@ -76,7 +78,7 @@ class RefinementOptions:
             raise ValueError(f"a strength of {self.strength} needs a penalty: 'group_l1', or 'l1' with solver='sgd'")
         if self.penalty == "group_l1" and self.solver != "bcd":
             raise ValueError("penalty='group_l1' is for solver='bcd'; for solver='sgd' there is 'l1'")
-        if self.penalty == "group_l1" and self.shrink_to == "original":
+        if self.penalty == "group_l1" and self.shrink_to in ("mean", "original"):
             raise ValueError("penalty='group_l1' shrinks whole trees to zero: shrink_to must be 'zero' too")
         if self.penalty == "l1" and (self.solver != "sgd" or not self.refine_weights):
             raise ValueError("penalty='l1' is on the tree weights: it needs solver='sgd' and refine_weights=True")
@@ -115,14 +117,18 @@ class RefinementOptions:
             return (loss.l2,)
         return STRONG_L2_VALUES if is_training_data else L2_VALUES
 
-    def anchors_at_original(self, forest: Forest) -> bool:
-        """Return whether leaf values are shrunk towards what they were; else towards zero.
+    def anchor_of(self, problem: Problem) -> Vector:
+        """Return what leaf values times tree weights are shrunk towards.
 
-        By default those of regression, whose zero means nothing.
+        By default zero, but for regression what they were: its zero means nothing.
         """
-        if self.shrink_to is None:
-            return forest.classes is None and self.penalty != "group_l1"
-        return self.shrink_to == "original"
+        table = problem.value * problem.weight_of_leaf
+        shrink_to = self.shrink_to
+        if shrink_to is None and problem.forest.classes is None and self.penalty != "group_l1":
+            shrink_to = "original"
+        if shrink_to == "mean":
+            return problem.tree_means
+        return table if shrink_to == "original" else np.zeros_like(table)
 
     def losses(self, forest: Forest) -> tuple[Loss, ...]:
         """Return the losses to try on this forest."""
@@ -138,10 +144,14 @@ class RefinementOptions:
             raise TypeError(f"loss must be a name, a list of names or 'auto', not {self.loss!r}")
         if not names:
             raise ValueError("loss is an empty list; name one loss or more")
-        for name in names:
-            if name not in known:
+        losses = [loss_named(name) if isinstance(name, str) else None for name in names]
+        for name, loss in zip(names, losses, strict=True):
+            is_quantile = loss is not None and loss.name.startswith(QUANTILE) and "absolute" in known
+            if is_quantile and self.solver == "sgd":
+                raise ValueError(f"loss={name!r} is for solver='bcd'")
+            if loss is None or (loss.name not in known and not is_quantile):
                 kind = "with link 'exp' " if forest.link == "exp" else ""
                 raise ValueError(
                     f"loss must be 'auto' or one of {', '.join(known)} for {forest.task} {kind}forests, not {name!r}"
                 )
-        return tuple(LOSSES[name] for name in names)
+        return tuple(loss for loss in losses if loss is not None)

@@ -92,6 +92,14 @@ class Problem:
         """Return what solvers keep of the scores of rows, by their leaves (trees, rows) and a table of values."""
         return states_of(leaf, self.first, self.column, self.base, table, is_log=is_log, skip=skip)
 
+    @cached_property
+    def tree_means(self) -> Vector:
+        """For each leaf, the mean of the leaves of its tree by training weight, times the tree's weight."""
+        of_leaf = np.maximum(self.forest.row_weight[self.is_leaf], 1e-12)[:, None]
+        first = self.first[:-1].astype(np.int64)
+        mean = np.add.reduceat(self.value * of_leaf, first) / np.add.reduceat(of_leaf, first)
+        return np.asarray(np.repeat(mean, self.n_leaves_by_tree, axis=0) * self.weight_of_leaf)
+
     def targets(self, y: NDArray[Any], loss: Loss) -> NDArray[Any]:
         """Return what the kernels compare scores with."""
         return kernel_targets(y, loss, is_classes=self.forest.classes is not None, n_columns=self.base.size)

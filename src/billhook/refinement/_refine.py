@@ -22,7 +22,7 @@ def refine(
     solver: Literal["bcd", "sgd"] = ...,
     epochs: int | None = ...,
     l2: float | None = ...,
-    shrink_to: Literal["zero", "original"] | None = ...,
+    shrink_to: Literal["zero", "mean", "original"] | None = ...,
     tol: float = ...,
     penalty: Literal["group_l1", "l1"] | None = ...,
     strength: float = ...,
@@ -52,7 +52,7 @@ def refine(
     solver: Literal["bcd", "sgd"] = ...,
     epochs: int | None = ...,
     l2: float | None = ...,
-    shrink_to: Literal["zero", "original"] | None = ...,
+    shrink_to: Literal["zero", "mean", "original"] | None = ...,
     tol: float = ...,
     penalty: Literal["group_l1", "l1"] | None = ...,
     strength: float = ...,
@@ -81,7 +81,7 @@ def refine(
     solver: Literal["bcd", "sgd"] = "bcd",
     epochs: int | None = None,
     l2: float | None = None,
-    shrink_to: Literal["zero", "original"] | None = None,
+    shrink_to: Literal["zero", "mean", "original"] | None = None,
     tol: float = 1e-3,
     penalty: Literal["group_l1", "l1"] | None = None,
     strength: float = 0.0,
@@ -123,8 +123,10 @@ def refine(
         Labels or targets of all rows.
     loss : str or list of str, optional
         For classification ``"cross_entropy"`` (the default of bcd), ``"mse"`` (the default of sgd) or
-        ``"squared_hinge"``; for regression ``"mse"``, ``"huber"`` or ``"absolute"``, and ``"poisson"`` for forests
-        with an exponential link. Of a list, or of all that suit with ``"auto"``, the best on the held-out rows.
+        ``"squared_hinge"``; for regression ``"mse"``, ``"huber"``, ``"absolute"`` or ``"quantile_0.9"`` (of any
+        quantile in thousandths), and ``"poisson"`` for forests with an exponential link. ``"squared_error"`` and
+        ``"absolute_error"`` are other names. Of a list, or of all that suit with ``"auto"``, the best on the
+        held-out rows.
     solver : {"bcd", "sgd"}
         Block coordinate descent, with one tree a block; or gradient descent as in Buschjäger and Morik 2022.
     epochs : int, optional
@@ -132,9 +134,9 @@ def refine(
     l2 : float, optional
         For bcd: the L2 penalty on leaf values times tree weights, in rows. By default the best on the held-out rows
         of 0.3 to 100; without such rows 1 for cross-entropy and Poisson, and 5 for the other losses.
-    shrink_to : {"zero", "original"}, optional
-        For bcd: what the L2 penalty shrinks leaf values towards, zero (the default for classification) or what they
-        were (for regression).
+    shrink_to : {"zero", "mean", "original"}, optional
+        For bcd: what the L2 penalty shrinks leaf values towards, zero (the default for classification), the mean of
+        their tree, or what they were (the default for regression).
     tol : float
         For bcd: the relative decrease of the objective in a pass below which it stops.
     penalty : {"group_l1", "l1"}, optional

@@ -68,6 +68,15 @@ class ScatterChart(NamedTuple):
     dots: list[tuple[float, float]]
 
 
+class ResidualsChart(NamedTuple):
+    """True less predicted values over predicted ones, each on its own scale; `zero` is where they are equal."""
+
+    across: list[Tick]
+    up: list[Tick]
+    zero: float
+    dots: list[tuple[float, float]]
+
+
 def candidates_chart(report: "FitReport") -> CandidatesChart | None:
     """Return the chart of all configurations, with the front and the budget; None if none has a score."""
     points = {k: point for k, point in enumerate(report.points) if math.isfinite(point.score)}
@@ -92,12 +101,29 @@ def candidates_chart(report: "FitReport") -> CandidatesChart | None:
     )
 
 
-def scatter_chart(errors: NDArray[np.float64]) -> ScatterChart | None:
-    """Return predicted over true values, of a sample if there are many rows; None if no row has both values."""
+def _drawn_rows(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows that have both values, a sample if there are many."""
     rows = errors[np.isfinite(errors).all(axis=1)]
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_DOTS)).astype(np.int64)]
+
+
+def residuals_chart(errors: NDArray[np.float64]) -> ResidualsChart | None:
+    """Return true less predicted values over predicted ones; None if no row has both values."""
+    rows = _drawn_rows(errors)
     if not rows.size:
         return None
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_DOTS)).astype(np.int64)]
+    predicted, residual = rows[:, 1], rows[:, 0] - rows[:, 1]
+    across = padded(float(predicted.min()), float(predicted.max()))
+    up = padded(min(float(residual.min()), 0.0), max(float(residual.max()), 0.0))
+    dots = [(across.at(x), 100 - up.at(y)) for x, y in zip(predicted.tolist(), residual.tolist(), strict=True)]
+    return ResidualsChart(round_ticks(across, number_text), round_ticks(up, number_text), 100 - up.at(0.0), dots)
+
+
+def scatter_chart(errors: NDArray[np.float64]) -> ScatterChart | None:
+    """Return predicted over true values, of a sample if there are many rows; None if no row has both values."""
+    rows = _drawn_rows(errors)
+    if not rows.size:
+        return None
     scale = padded(float(rows.min()), float(rows.max()))
     dots = [(scale.at(true), 100 - scale.at(predicted)) for true, predicted in rows.tolist()]
     return ScatterChart(round_ticks(scale, number_text), dots)

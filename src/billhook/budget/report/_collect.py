@@ -139,7 +139,7 @@ def _target_fits(packed: Packed) -> tuple[TargetFit, ...]:
 
 def _scoring_name(scoring: Any, rows: TrainingRows) -> str:
     if scoring is None:
-        return "accuracy" if rows.classes is not None else "R2"
+        return "accuracy" if rows.classes is not None else rows.loss.scoring
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", type(scoring).__name__)
 
 

@@ -64,12 +64,29 @@ def confusion_matrix(counts: NDArray[np.int64], classes: Sequence[str]) -> Confu
     return ConfusionMatrix(about, is_turned, rows, (), [])
 
 
-def errors_text(errors: NDArray[np.float64]) -> str:
-    """Return the mean absolute and the root mean squared error, in a sentence."""
+class ErrorMeasures(NamedTuple):
+    """How far off predicted numbers are; R2 is nan where all true ones are the same."""
+
+    r2: float
+    mean_absolute_error: float
+    root_mean_squared_error: float
+
+
+def error_measures(errors: NDArray[np.float64]) -> ErrorMeasures:
+    """Return how far off predictions are, from true and predicted values (rows, 2)."""
     off = errors[:, 1] - errors[:, 0]
+    spread = float(((errors[:, 0] - errors[:, 0].mean()) ** 2).mean())
+    square = float((off**2).mean())
+    return ErrorMeasures(1.0 - square / spread if spread else np.nan, float(np.abs(off).mean()), square**0.5)
+
+
+def errors_text(errors: NDArray[np.float64]) -> str:
+    """Return R2, the mean absolute and the root mean squared error, in a sentence."""
+    r2, absolute, squared = error_measures(errors)
+    of_r2 = "" if np.isnan(r2) else f"R2 is {r2:.4g}, "
     return (
-        f"On {count_text(len(errors), 'held-out row')}, the mean absolute error is {np.abs(off).mean():.4g} and "
-        f"the root mean squared error is {np.sqrt((off**2).mean()):.4g}."
+        f"On {count_text(len(errors), 'held-out row')}, {of_r2}the mean absolute error is {absolute:.4g} and "
+        f"the root mean squared error is {squared:.4g}."
     )
 
 

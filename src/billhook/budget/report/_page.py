@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from billhook.budget.report._chart import KINDS, RADIUS, candidates_chart, kind_of, label_of, scatter_chart
+from billhook.budget.report._chart import (
+    KINDS,
+    RADIUS,
+    candidates_chart,
+    kind_of,
+    label_of,
+    residuals_chart,
+    scatter_chart,
+)
 from billhook.budget.report._mistakes import confusion_matrix, errors_text
 from billhook.budget.report._words import difference_text, in_words, score_text, scoring_text, shared
 from billhook.html import Head, count_text, render, time_text
@@ -98,6 +106,7 @@ def page(report: "FitReport") -> str:
         confusion=None if report.confusion is None else confusion_matrix(report.confusion, report.classes),
         errors="" if errors is None else errors_text(errors),
         scatter=None if errors is None else scatter_chart(errors),
+        residuals=None if errors is None else residuals_chart(errors),
         making={
             "Configurations": f"{report.n_trials:,} evaluated",
             "Time": time_text(report.seconds),

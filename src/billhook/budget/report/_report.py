@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from billhook._files import atomic_write
 from billhook.budget._stages import Stage
+from billhook.budget.report._mistakes import ErrorMeasures, error_measures
 from billhook.budget.report._page import page
 
 
@@ -96,6 +97,11 @@ class FitReport:
     def score(self) -> float:
         """The mean score of the chosen configuration on held-out rows."""
         return float(np.mean(self.scores))
+
+    @property
+    def error_measures(self) -> ErrorMeasures | None:
+        """R2, mean absolute and root mean squared error on the held-out rows in `errors`; None for classes."""
+        return None if self.errors is None or not len(self.errors) else error_measures(self.errors)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the report as one HTML file that opens without a network.

@@ -6,7 +6,12 @@ from typing import Any
 
 from billhook.html import minus
 
-SCORINGS = {"r2": "R\N{SUPERSCRIPT TWO}"}
+SCORINGS = {
+    "r2": "R\N{SUPERSCRIPT TWO}",
+    "d2_absolute_error_score": "D\N{SUPERSCRIPT TWO} of absolute errors",
+    "d2_pinball_score": "D\N{SUPERSCRIPT TWO} of the pinball loss",
+    "d2_tweedie_score": "D\N{SUPERSCRIPT TWO} of the Poisson deviance",
+}
 SHARES = ("accuracy", "balanced_accuracy")
 FAMILIES = {
     "boosted": "gradient-boosted trees",

@@ -47,6 +47,12 @@ def add_to(commands: Any) -> None:
         "--trials", type=int, metavar="N", help="evaluate so many configurations, instead of a time: repeatable"
     )
     search.add_argument(
+        "--loss",
+        metavar="NAME",
+        help="of regression: squared_error (default), absolute_error, huber, quantile, poisson",
+    )
+    search.add_argument("--quantile", type=float, metavar="Q", help="for --loss quantile: which one, as 0.9")
+    search.add_argument(
         "--scoring", metavar="NAME", help="what is best: accuracy, balanced_accuracy, ... (default: accuracy or r2)"
     )
     search.add_argument("--model", metavar="FILE", help="compress this saved forest, instead of growing one")

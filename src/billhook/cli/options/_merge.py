@@ -22,8 +22,8 @@ def add_to(commands: Any) -> None:
     target.add_argument("--size", metavar="SIZE", help="or how large it may be as the paper counts, as 64KB")
     parser.add_argument(
         "--loss",
-        help="cross_entropy, mse or squared_hinge for classification; mse, huber or absolute for regression; poisson "
-        "for counts",
+        help="cross_entropy, mse or squared_hinge for classification; mse, huber, absolute or quantile_0.9 for "
+        "regression; poisson for counts",
     )
     parser.add_argument("--l2", type=float, help="L2 penalty on the leaf values, in rows (default: 1 or 5)")
     add_out(parser, "the merged forest")

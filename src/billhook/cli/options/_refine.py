@@ -22,8 +22,8 @@ def add_to(commands: Any) -> None:
     add_model_and_table(parser, "rows to learn from")
     parser.add_argument(
         "--loss",
-        help="cross_entropy, mse or squared_hinge for classification; mse, huber or absolute for regression; poisson "
-        "for counts; or auto",
+        help="cross_entropy, mse or squared_hinge for classification; mse, huber, absolute or quantile_0.9 for "
+        "regression; poisson for counts; or auto",
     )
     parser.add_argument("--solver", default="bcd", help="bcd or sgd (default: %(default)s)")
     parser.add_argument("--epochs", type=int, help="most passes over the rows (default: 20 for bcd, 50 for sgd)")
