@@ -153,13 +153,16 @@ def forest_of_lightgbm(dump: dict) -> bh.Forest:
     threshold = np.array(nodes["threshold"], np.float64).astype(np.float32)
     down = np.where(threshold > nodes["threshold"], np.nextafter(threshold, np.float32(-np.inf)), threshold)
     feature = np.array(nodes["feature"], np.int32)
+    # The mean of the targets is in the leaves of the first tree: beside the others' values, it would coarsen them.
+    value, mean = np.array(nodes["value"], np.float64), nodes["value"][0]
+    value[: offset[1]] -= mean
     return bh.Forest(
         feature=feature,
         threshold=down,
         left=np.array(nodes["left"], np.int32),
         right=np.array(nodes["right"], np.int32),
         missing_left=np.zeros(n_nodes, np.bool_),
-        value=np.array(nodes["value"], np.float64)[:, None],
+        value=value[:, None],
         n_rows=np.array(nodes["n_rows"], np.int64),
         row_weight=np.array(nodes["n_rows"], np.float64),
         impurity=np.zeros(n_nodes),
@@ -171,7 +174,7 @@ def forest_of_lightgbm(dump: dict) -> bh.Forest:
         tree_weight=np.ones(n_trees),
         tree_column=np.zeros(n_trees, np.int32),
         averages=False,
-        base=np.zeros(1),
+        base=np.array([mean]),
         link="identity",
         task="regression",
         n_features=dump["max_feature_idx"] + 1,
