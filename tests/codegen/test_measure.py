@@ -75,7 +75,8 @@ def test_whole_numbers_need_no_floats(target, layout, inputs):
     assert found.ram == 0
 
 
-@pytest.mark.parametrize(("target", "most"), [("arduino-uno", 700), ("cortex-m0", 500), ("cortex-m4", 500)])
+# 40 bytes of those on AVR are for reading shapes bit after bit, which takes up to a fifth of the time off a row.
+@pytest.mark.parametrize(("target", "most"), [("arduino-uno", 745), ("cortex-m0", 500), ("cortex-m4", 500)])
 def test_the_program_that_reads_the_data_is_small(target, most):
     need(target)
     rf = RandomForestClassifier(16, max_leaf_nodes=30, random_state=0).fit(X2, y2)

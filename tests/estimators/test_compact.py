@@ -218,7 +218,7 @@ def test_the_room_of_a_device():
         ({"budget": "4 pounds"}, "budget must be a number of bytes"),
         ({"budget": "-1"}, "budget must be a number of bytes"),
         ({"budget": -1}, "budget must be at least one byte, not -1"),
-        ({"budget": 8}, "a budget of 8 bytes is too small: a model with one split takes [0-9]+ bytes here"),
+        ({"budget": 6}, "a budget of 6 bytes is too small: a model with one split takes [0-9]+ bytes here"),
         ({"budget": None}, "say how large the model may be"),
         ({"budget": None, "target": "generic"}, "target generic has no known flash size: give a budget too"),
         ({"target": "arduino-one"}, "there is no target 'arduino-one'"),

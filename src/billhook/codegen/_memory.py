@@ -46,7 +46,8 @@ def least_stack(packed: Packed, form: Form) -> int:
         return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
     if form.layout == "fast" and form.inputs[0] != "float":
         return scores
-    return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2)
+    answers = packed.layout.n_pairs // 8 + 1 if form.layout == "compact" and packed.layout.ask_bits else 0
+    return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2) + answers
 
 
 def fits_in(packed: Packed, target: Target) -> bool:
