@@ -5,6 +5,7 @@ seconds: a busy machine changes nothing.
 Each run is a fork of this process, which may have run a command like it before: all is imported then, and compiled.
 """
 
+import faulthandler
 import json
 import os
 import signal
@@ -14,24 +15,29 @@ from contextlib import redirect_stderr, redirect_stdout
 from itertools import count
 from pathlib import Path
 
-SECONDS_AT_MOST = 300  # a run that hangs is ended, and found out by its status
+SECONDS_AT_MOST = 300  # a run that hangs is ended; what it was at is in what it has said
 
 
 def run(command, folder, moment, *, to_group):
     """Become a process that runs the command in a folder, and is interrupted at a call, if any; return its status."""
     os.setpgid(0, 0)
-    signal.alarm(SECONDS_AT_MOST)
+    faulthandler.dump_traceback_later(SECONDS_AT_MOST, exit=True)
     os.chdir(folder)
     os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = str(folder / "tmp")
     sys.argv = ["billhook", *command]
     calls, is_ready = count(1), False
 
     def profile(_frame, event, _argument):
+        # In Python 3.11 a thread that is profiled gets no further while a signal waits for the main thread, which may
+        # wait for that thread.
         nonlocal is_ready
-        if event != "call" or threading.current_thread().name == "progress":
+        if threading.current_thread().name == "progress":
+            sys.setprofile(None)
+        if event != "call" or sys.getprofile() is None:
             return
         is_ready = is_ready or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         if is_ready and next(calls) == moment:
+            sys.setprofile(None)
             (os.killpg if to_group else os.kill)(os.getpid(), signal.SIGINT)
 
     from billhook.cli import start

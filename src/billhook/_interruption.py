@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Thread
 
 # A thread that waits without end may miss Ctrl-C: it is told of it just before it falls asleep, or another thread is.
 SECONDS_DEAF = 0.1
@@ -27,3 +28,9 @@ def not_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def join(thread: Thread) -> None:
+    """Wait for a thread to end, and hear Ctrl-C meanwhile."""
+    while thread.is_alive():
+        thread.join(SECONDS_DEAF)

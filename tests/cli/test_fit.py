@@ -83,10 +83,10 @@ def test_numbers_are_predicted_as_such(tmp_path, capsys):
 
 
 def test_the_room_of_a_board(wine, tmp_path, capsys):
-    options = ("--label", "kind", "--target", "arduino-uno", "--reserve", "30.5KB", "--trials", "2")
+    options = ("--label", "kind", "--target", "arduino-uno", "--reserve", "30KB", "--trials", "2")
     code, said, told = fit(capsys, wine, *options, "--out", tmp_path / "o")
     assert code == 0, told
-    assert bh.load(tmp_path / "o/model.bhk").nbytes <= 32_256 - 30.5 * 1024 - 900
+    assert bh.load(tmp_path / "o/model.bhk").nbytes <= 32_256 - 30 * 1024 - 1250
     assert "on arduino-uno" in said
     assert (tmp_path / "o/c/arduino").is_dir()
 

@@ -72,7 +72,7 @@ def test_all_that_is_derived_would_pass_the_checks(forest):
         cut_back(forest, is_split),
         without_constants(cut_back(forest, np.zeros_like(is_split))),
         summed,
-        centred(summed, by_class=True),
+        centred(summed, 4, by_class=True),
         without_idle_splits(derive(summed, value=np.rint(2.0 * summed.value))),
         with_codes(summed, coding),
         without_unused(with_codes(summed, coding).truncate(max_leaves=2), coding)[0],

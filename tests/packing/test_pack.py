@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.metrics import log_loss
 
 import billhook as bh
@@ -379,3 +385,19 @@ def test_two_classes_with_a_softmax_are_logistic_again():
     np.testing.assert_allclose(again.predict_proba(X), packed.predict_proba(X), atol=1e-12)
     np.testing.assert_allclose(again.predict_proba(X), merged.predict_proba(X), atol=1e-3)
     np.testing.assert_array_equal(again.predict(X), packed.predict(X))
+
+
+@pytest.mark.parametrize("model", [GradientBoostingRegressor, HistGradientBoostingRegressor])
+def test_errors_of_leaves_near_zero_do_not_add_up(model):
+    """Leaves of boosted trees lie on either side of 0, but not evenly: 0 is not in the middle."""
+    random = np.random.default_rng(0)
+    X = random.uniform(size=(2_000, 4)).astype(np.float32)
+    y = np.exp(3.0 * X[:, 0] + X[:, 1]) + random.normal(size=2_000)
+    fitted = model(random_state=0).fit(X, y)
+    forest = bh.as_forest(fitted)
+    exact = forest.predict(X)
+    for bits in range(3, 9):
+        unit = bh.pack(forest, leaf_bits=bits).scale
+        found = bh.pack(forest, leaf_bits=bits).predict(X)
+        # A leaf is wrong by half a unit at most, this way or that; all the same way, it would be n_trees / 4 units.
+        assert abs(np.mean(found - exact)) < forest.n_trees / 16 * unit, bits

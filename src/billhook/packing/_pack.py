@@ -178,7 +178,7 @@ def size_on_codes(
 def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions, rows: RoundingRows) -> Packed:
     """Return the plain sum of a forest, on the codes of its features in use, as bytes; rows are of these codes."""
     leaf_bits, missing_values = options.leaf_bits, options.missing_values
-    coded = centred(coded, by_class=options.by_class)
+    coded = centred(coded, leaf_bits, by_class=options.by_class)
     rounded = _rounded(forest, coded, options, rows)
     base = np.zeros(1)
     if forest.classes is not None:

@@ -6,7 +6,7 @@ from contextlib import closing
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from billhook._interruption import SECONDS_DEAF, not_interrupted
+from billhook._interruption import SECONDS_DEAF, join, not_interrupted
 from billhook.study._data import load_again
 from billhook.study._job import Done, Job
 from billhook.study._store import Store
@@ -65,7 +65,7 @@ class LocalBackend:
                 process.kill()
             for thread in threads:
                 if thread.ident is not None:
-                    thread.join()
+                    join(thread)
 
     def _do(self, job: Job, process: UnitProcess | None) -> Done:
         return job.unit, job.run(partial(load_again, job.source, job.contents), self.store.add, process)

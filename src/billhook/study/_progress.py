@@ -3,7 +3,7 @@ import time
 from collections.abc import Callable
 from types import TracebackType
 
-from billhook._interruption import not_interrupted
+from billhook._interruption import join, not_interrupted
 from billhook.study._store import Store
 from billhook.study._study import Unit
 
@@ -39,7 +39,7 @@ class ProgressMonitor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
-        self._thread.join()
+        join(self._thread)
         self.store.set_meta("seconds", self.seconds + self.store.get_meta("seconds", 0.0))
         if error is None:
             self._tell()

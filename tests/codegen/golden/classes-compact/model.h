@@ -15,7 +15,7 @@
 #define MODEL_N_SCORES 3
 #define MODEL_DATA_BYTES 21
 /* What one unit of a score is worth. */
-#define MODEL_SCALE 0.143768609f
+#define MODEL_SCALE 0.151834279f
 
 #ifdef __cplusplus
 extern "C" {

@@ -36,74 +36,68 @@ static uint8_t code_of(uint32_t bits)
 }
 
 #if defined(__AVR__)
-#include <avr/pgmspace.h>
-#define TABLE PROGMEM
-#define LEAF(at, c) (int8_t)pgm_read_byte(&leaves[at][c])
+typedef int16_t sum_t;
 #else
-#define TABLE
-#define LEAF(at, c) leaves[at][c]
+typedef int32_t sum_t;
 #endif
 
-static const int8_t leaves[7][3] TABLE = {
-    {-2,-1,0},
-    {3,-7,1},
-    {3,4,-1},
-    {4,1,-2},
-    {5,-2,2},
-    {7,-4,-2},
-    {7,-1,2}
-};
-
-static uint8_t tree0_codes(const uint8_t *x)
+static void tree0_codes(const uint8_t *x, sum_t *sums)
 {
     if (x[0] > 1) goto n1;
-    return 0;
+    sums[0] = (sum_t)(sums[0] + -4); sums[2] = (sum_t)(sums[2] + 1); return;
 n1:
     if (x[0] > 13) goto n2;
-    return 4;
+    sums[0] = (sum_t)(sums[0] + 2); sums[2] = (sum_t)(sums[2] + 3); return;
 n2:
-    return 3;
+    sums[0] = (sum_t)(sums[0] + 1); sums[1] = (sum_t)(sums[1] + 2); return;
 }
 
-static uint8_t tree1_codes(const uint8_t *x)
+static void tree1_codes(const uint8_t *x, sum_t *sums)
 {
     if (x[0] > 5) goto n1;
-    return 6;
+    sums[0] = (sum_t)(sums[0] + 4); sums[2] = (sum_t)(sums[2] + 3); return;
 n1:
     if (x[1] > 17) goto n2;
     if (x[1] > 3) goto n3;
-    return 2;
+    sums[1] = (sum_t)(sums[1] + 5); return;
 n3:
-    return 5;
+    sums[0] = (sum_t)(sums[0] + 4); sums[1] = (sum_t)(sums[1] + -2); return;
 n2:
-    return 1;
+    sums[1] = (sum_t)(sums[1] + -5); sums[2] = (sum_t)(sums[2] + 2); return;
+}
+
+static void add_up(const float *x, sum_t *sums)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++) {
+        codes[k] = code_of(bits_of(x[k]));
+    }
+    sums[0] = 5;
+    sums[1] = -8;
+    sums[2] = -13;
+    tree0_codes(codes, sums);
+    tree1_codes(codes, sums);
 }
 
 void model_scores(const float *x, int32_t *scores)
 {
-    uint8_t codes[2];
-    uint8_t k;
-    uint8_t at;
+#if defined(__AVR__)
+    sum_t sums[3];
     uint8_t c;
-    for (k = 0; k < 2; k++) {
-        codes[k] = code_of(bits_of(x[k]));
-    }
-    scores[0] = 0;
-    scores[1] = -5;
-    scores[2] = -11;
-    at = tree0_codes(codes);
+    add_up(x, sums);
     for (c = 0; c < 3; c++)
-        scores[c] += LEAF(at, c);
-    at = tree1_codes(codes);
-    for (c = 0; c < 3; c++)
-        scores[c] += LEAF(at, c);
+        scores[c] = sums[c];
+#else
+    add_up(x, scores);
+#endif
 }
 
 int model_predict(const float *x)
 {
-    int32_t scores[3];
+    sum_t scores[3];
     int best = 0, c;
-    model_scores(x, scores);
+    add_up(x, scores);
     for (c = 1; c < 3; c++)
         if (scores[c] > scores[best])
             best = c;

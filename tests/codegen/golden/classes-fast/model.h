@@ -14,7 +14,7 @@
 #define MODEL_N_CLASSES 3
 #define MODEL_N_SCORES 3
 /* What one unit of a score is worth. */
-#define MODEL_SCALE 0.143768609f
+#define MODEL_SCALE 0.151834279f
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,9 +15,9 @@
 #define MODEL_N_SCORES 1
 #define MODEL_DATA_BYTES 26
 /* What one unit of a score is worth. */
-#define MODEL_SCALE 0.13356173f
+#define MODEL_SCALE 0.134929523f
 /* What is added to that. */
-#define MODEL_BASE 0.993573373f
+#define MODEL_BASE 1.01409014f
 
 #ifdef __cplusplus
 extern "C" {

@@ -14,9 +14,9 @@
 #define MODEL_N_CLASSES 1
 #define MODEL_N_SCORES 1
 /* What one unit of a score is worth. */
-#define MODEL_SCALE 0.13356173f
+#define MODEL_SCALE 0.134929523f
 /* What is added to that. */
-#define MODEL_BASE 0.993573373f
+#define MODEL_BASE 1.01409014f
 
 #ifdef __cplusplus
 extern "C" {
