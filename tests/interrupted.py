@@ -31,9 +31,10 @@ def run(command, folder, moment, *, to_group):
         # In Python 3.11 a thread that is profiled gets no further while a signal waits for the main thread, which may
         # wait for that thread.
         nonlocal is_ready
+        if event != "call":
+            return
         if threading.current_thread().name == "progress":
             sys.setprofile(None)
-        if event != "call" or sys.getprofile() is None:
             return
         is_ready = is_ready or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
         if is_ready and next(calls) == moment:
