@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import billhook as bh
-from billhook.budget import fit
+from billhook.budget import encode_table, fit
 
 LARGE = (500_000, 54)
 
@@ -30,14 +30,13 @@ def first_model(name: str, budget: int) -> float:
 
 
 def report(name: str, budget: int) -> None:
-    from fit_true_bytes import encode, read, rows_of
+    from fit_true_bytes import read
 
-    table = read(name)
-    rows = rows_of(table, encode(table)[0])
+    rows = encode_table(read(name), budget).rows
     start = time.perf_counter()
 
     def stop(search: object) -> None:
-        if search.best(budget) is not None and not search.is_stopped:
+        if search.best(budget) is not None:
             print(time.perf_counter() - start)
             sys.stdout.flush()
             os._exit(0)

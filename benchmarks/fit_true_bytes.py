@@ -64,7 +64,7 @@ def read(name: str) -> Table:
         table = table.take(np.concatenate([np.arange(6_000), np.arange(60_000, 61_000)]))
     names = [name for name in table.names if name != "split"]
     kept = tuple(column for name, column in zip(table.names, table.columns, strict=True) if name != "split")
-    return Table(table.path, tuple(names), kept, table.y, table.task)
+    return Table(table.title, tuple(names), kept, table.y, table.task)
 
 
 def folds_of(table: Table, fold: int) -> tuple[np.ndarray, np.ndarray]:
