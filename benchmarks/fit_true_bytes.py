@@ -25,7 +25,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import billhook as bh
-from billhook.budget import choose_encoding, search_budgets, training_rows
+from billhook.budget import encode_table, search_budgets, training_rows
 from billhook.tables import Table, encode, read_table
 
 if TYPE_CHECKING:
@@ -75,10 +75,9 @@ def folds_of(table: Table, fold: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_search(table: Table, train: np.ndarray, test: np.ndarray, seconds: float) -> list[dict]:
-    learned = table.take(train)
-    _, encoding = encode(learned, choose_encoding(learned, 4 * KB, 0))
-    rows = training_rows(learned, encoding.apply(dict(zip(learned.names, learned.columns, strict=True))))
-    X = encoding.apply(dict(zip(table.names, table.take(test).columns, strict=True)))
+    learned = encode_table(table.take(train), 4 * KB)
+    rows = learned.rows
+    X = learned.encoding.apply(dict(zip(table.names, table.take(test).columns, strict=True)))
     # Seconds of the processor: how busy the machine is does not matter.
     start = time.process_time()
     search = search_budgets(rows, BUDGETS, time_limit=seconds, now=time.process_time)
@@ -107,7 +106,7 @@ def by_hand(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
     from xgboost import XGBClassifier
 
     X, _ = encode(table)
-    rows = training_rows(table, X)
+    rows = training_rows(X, table.y, is_classification=True)
     fit, held = train_test_split(train, test_size=0.15, stratify=rows.y[train], random_state=0)
 
     def grown(depth: int, rate: float, some: np.ndarray) -> bh.Forest:
@@ -149,7 +148,7 @@ def by_hand(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
 def by_paper(table: Table, train: np.ndarray, test: np.ndarray) -> list[dict]:
     """Go the paper's way: a random forest, its first K trees of n_l leaves, refined, packed; the best held out."""
     X, _ = encode(table)
-    rows = training_rows(table, X)
+    rows = training_rows(X, table.y, is_classification=True)
     fit, held = train_test_split(train, test_size=0.15, stratify=rows.y[train], random_state=0)
 
     def made(some: np.ndarray, n_trees: int, leaves: int, forest: bh.Forest) -> bh.Packed:
