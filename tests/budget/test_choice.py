@@ -10,11 +10,11 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.metrics import log_loss
 
 from billhook.budget import Clock, Search, ThreadExecutor, TrainingRows
-from billhook.budget._portfolio import MORE_CLASSES, NUMBERS, SOON_SHARED, TWO_CLASSES, first_trials
+from billhook.budget._portfolio import MORE_CLASSES, NUMBERS, TWO_CLASSES, first_trials
 from billhook.budget._results import Candidate, _by_mean_rank
 from billhook.budget._scoring import score_of, tempered_log_loss
 from billhook.budget._search import START_BATCH
-from billhook.budget._space import MOST_LEAVES, CompressionConfig, GrowthConfig, Trial, is_sensible
+from billhook.budget._space import MOST_LEAVES, SOON_SHARED, CompressionConfig, GrowthConfig, Trial, is_sensible
 from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner
 
 ENTRIES = (*TWO_CLASSES, *MORE_CLASSES, *NUMBERS)

@@ -7,6 +7,7 @@ import numpy as np
 
 from billhook.budget._space import (
     CODEBOOKS,
+    SOON_SHARED,
     CompressionConfig,
     EnsembleFamily,
     GrowthConfig,
@@ -19,8 +20,6 @@ from billhook.budget._space import (
 
 # Histograms of more bins, over all features, make growing slow: with one number a leaf, and with several.
 MOST_BINS, MOST_BINS_OF_VECTORS = 100_000, 25_000
-# With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
-SOON_SHARED = 64
 # Smaller budgets have their only trial after so many others.
 LATER = 4
 FORESTS: tuple[EnsembleFamily, ...] = ("random_forest", "extra_trees")
@@ -159,7 +158,8 @@ def _trials(
     trials = [
         Trial(budget, entry.growth(n_features, n_values), entry.compression(n_values, budget)) for entry in entries
     ]
-    growth = PortfolioEntry(64, 1.0, 7, 64, *entries[0][4:]).growth(n_features, n_values)
+    of_forests = entries[0]._replace(leaves=64, learning_rate=1.0, bits=7, bins=64)
+    growth = of_forests.growth(n_features, n_values)
     telling = next((trial.compression for trial in trials if trial.compression.l2 is not None), trials[0].compression)
     return trials + [
         Trial(budget, replace(growth, family=family), telling) for family in FORESTS if family in families

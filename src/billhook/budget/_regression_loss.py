@@ -109,7 +109,7 @@ def regression_loss(loss: str | None, quantile: float | None) -> RegressionLoss 
     if name != "quantile":
         if quantile is not None:
             raise ValueError(f"quantile={quantile!r} is for loss='quantile', not for loss={loss!r}")
-        return RegressionLoss(name)  # type: ignore[arg-type]
+        return RegressionLoss(name)  # type: ignore[arg-type]  # one of those in GROWTH
     if quantile is None:
         raise ValueError("loss='quantile' needs a quantile, as quantile=0.9")
     quantile_loss(quantile)  # checks it

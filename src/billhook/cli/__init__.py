@@ -21,7 +21,7 @@ def start() -> int:
 
     try:
         # What Python has loaded already: of an interruption while a module is imported, it may only tell, and go on.
-        import _signal  # type: ignore[import-not-found]
+        import _signal  # type: ignore[import-not-found]  # of C, without types
 
         if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
             _signal.signal(_signal.SIGINT, leave)
