@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 
 import numpy as np
@@ -75,6 +76,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
         ({"X": X3, "y": y3[:, None]}, ValueError, "y the shape"),
         ({"X": X3, "y": y3 + 1}, ValueError, "a label that the model does not know: .*3"),
         ({"layout": "small"}, ValueError, "no layout 'small'"),
+        ({"optimize": "sped"}, ValueError, "optimize cannot be 'sped'; did you mean 'speed'?"),
         ({"inputs": ()}, ValueError, "inputs must name one of float, int16, uint8"),
         ({"out": "nowhere/out"}, FileNotFoundError, "no such folder"),
         ({"out": "file"}, NotADirectoryError, "this is a file"),
@@ -128,3 +130,17 @@ int main(void)
             assert printed == packed.predict(rows).tolist()
         else:
             np.testing.assert_allclose([float(line) for line in printed], packed.predict(rows), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n_trees", "is_fast"), [(4, True), (120, False)])
+def test_for_speed_the_fast_layout_is_written_where_it_fits(n_trees, is_fast, tmp_path):
+    if not shutil.which("avr-gcc") or not shutil.which("simavr"):
+        pytest.skip("avr-gcc and simavr are not installed: make toolchains")
+    model = RandomForestClassifier(n_trees, max_leaf_nodes=32, random_state=0).fit(X2, y2)
+    bh.emit(bh.pack(model, leaf_bits=4), tmp_path / "out", target="arduino-uno", optimize="speed")
+    assert ("goto" in (tmp_path / "out" / "model.c").read_text()) == is_fast
+
+
+def test_a_layout_that_is_given_is_not_chosen(tmp_path):
+    bh.emit(made(X3, y3), tmp_path / "out", layout="compact", optimize="speed")
+    assert "goto" not in (tmp_path / "out" / "model.c").read_text()

@@ -1,15 +1,12 @@
 import argparse
 import sys
-from subprocess import SubprocessError
-from typing import Any
 
 from billhook.cli import _interrupt
-from billhook.cli._emit import LAYOUTS, packed_as_asked
-from billhook.cli._messages import as_options
+from billhook.cli._emit import first_line, packed_as_asked
 from billhook.cli._model import categorical_of
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
-from billhook.codegen import DoesNotFitError, LayoutName, Measurement, MissingToolError, measure, targets
+from billhook.codegen import LAYOUTS, LayoutName, Measurement, MissingToolError, measure_each, targets
 from billhook.packing import load
 from billhook.tables import features_of, read_features
 
@@ -36,26 +33,25 @@ def run(arguments: argparse.Namespace) -> None:
     X = features_of(read_features(arguments.table, arguments.label, categorical=categorical_of(packed)), packed)
     names = [target.name for target in targets()] if arguments.target == "all" else [arguments.target]
     print(f"{arguments.model}: {packed!r}", file=sys.stderr)
-    measured: list[Measurement] = []
     layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
-    tasks = [(name, layout) for name in names for layout in layouts]
-    without_tools: set[str] = set()
-    with ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:
-        for number, (name, layout) in enumerate(tasks):
-            if name in without_tools:
-                continue
-            bar(number, len(tasks), f"{name}, {layout} layout")
-            try:
-                options: dict[str, Any] = {"target": name, "max_rows": arguments.rows, "inputs": arguments.inputs}
-                with _interrupt.stoppable():
-                    measured.append(measure(packed, X, layout=layout, **options))
-            except MissingToolError as error:
-                if len(names) == 1:
-                    raise
-                print(f"{name}: {error}", file=sys.stderr)
-                without_tools.add(name)
-            except (DoesNotFitError, RuntimeError, SubprocessError) as error:
-                print(f"{name}, {layout} layout: {as_options(str(error).splitlines()[0])}", file=sys.stderr)
+    with _interrupt.stoppable(), ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:
+        attempts = measure_each(
+            packed,
+            X,
+            targets=names,
+            layouts=layouts,
+            max_rows=arguments.rows,
+            inputs=arguments.inputs,
+            progress=bar,
+        )
+    for attempt in attempts:
+        if isinstance(attempt.error, MissingToolError) and len(names) == 1:
+            raise attempt.error
+        if attempt.error is not None:
+            is_missing = isinstance(attempt.error, MissingToolError)
+            what = attempt.target if is_missing else f"{attempt.target}, {attempt.layout} layout"
+            print(f"{what}: {first_line(attempt.error)}", file=sys.stderr)
+    measured = [attempt.measurement for attempt in attempts if attempt.measurement is not None]
     if not measured:
         raise ValueError("nothing could be measured")
     print_table(HEADINGS, [_cells(measurement) for measurement in measured], numbers=HEADINGS[2:])

@@ -1,9 +1,10 @@
 """Packed models as C, and what they take on a target."""
 
-from billhook.codegen._emit import emit, made_up_rows
+from billhook.codegen._choose_layout import LAYOUTS, LayoutChoice, choose_layout, measure_each
+from billhook.codegen._emit import emit
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
-from billhook.codegen._memory import DoesNotFitError, check_fits, data_limit, fits_in, flash_with_reader
+from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
 from billhook.codegen._resources import firmware_source
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
@@ -11,16 +12,18 @@ from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingTo
 
 __all__ = [
     "COMPILER_OPTIONS",
+    "LAYOUTS",
     "TOOLCHAINS",
     "DoesNotFitError",
     "Form",
     "Input",
+    "LayoutChoice",
     "LayoutName",
     "Measurement",
     "MissingToolError",
     "Target",
     "as_inputs",
-    "check_fits",
+    "choose_layout",
     "data_limit",
     "emit",
     "firmware_source",
@@ -28,8 +31,8 @@ __all__ = [
     "flash_with_reader",
     "form_of",
     "header",
-    "made_up_rows",
     "measure",
+    "measure_each",
     "source",
     "target_named",
     "targets",

@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from billhook._files import atomic_folder
+from billhook.codegen._choose_layout import Goal, choose_layout
 from billhook.codegen._form import Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
 from billhook.codegen._project import project
 from billhook.codegen._targets import target_named
-from billhook.forest import as_rows
+from billhook.codegen._test_rows import self_test_rows
 from billhook.packing import Packed, pack
-
-N_TEST_ROWS = 32
 
 
 def emit(
@@ -23,7 +22,8 @@ def emit(
     *,
     target: str = "generic",
     name: str = "model",
-    layout: LayoutName = "compact",
+    layout: LayoutName | None = None,
+    optimize: Goal = "size",
     inputs: Input | Iterable[Input] | None = None,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
@@ -43,9 +43,12 @@ def emit(
         The name of one of `targets`, such as ``"arduino-uno"``.
     name : str
         The prefix of all names in C.
-    layout : {"compact", "fast"}
+    layout : {"compact", "fast"}, optional
         ``"compact"``: the fewest bytes. ``"fast"``: trees as comparisons in the program, which take several times
-        the flash and a fraction of the time. Both give the same scores.
+        the flash and a fraction of the time. Both give the same scores. By default as `optimize` says.
+    optimize : {"size", "speed"}
+        What a layout that is not given is chosen for. ``"size"``: the compact one. ``"speed"``: the fast one if it
+        fits the target, which the compiler for it has to tell.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         The types of the features in C. With integers the program needs no floats. By default all three types in the
         compact layout, and floats alone in the fast layout, which has all trees once for each type.
@@ -79,21 +82,21 @@ def emit(
     ['Makefile', 'README.md', 'iris.c', 'iris.h', 'selftest.c']
     """
     chosen = target_named(target)
-    form = form_of(layout, inputs, chosen)
+    form = form_of(layout or "compact", inputs, chosen)
+    kinds = None if inputs is None else form.inputs
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, not {name!r}")
     packed = model if isinstance(model, Packed) else pack(model)
+    if layout is None and optimize != "size":
+        choice = choose_layout(packed, target=target, optimize=optimize, inputs=kinds, X=X)
+        form = form_of(choice.layout, kinds, chosen)
     check_fits(model, packed, form, chosen)
     if X is None and y is not None:
         raise ValueError("y has labels of rows that are not there: give X too")
-    rows = made_up_rows(packed) if X is None else as_rows(X, packed)
-    if len(rows) == 0:
-        raise ValueError("X has no rows for the self-test")
-    # From all over the rows, which may be sorted by their labels.
-    rows = rows[np.linspace(0, len(rows) - 1, min(N_TEST_ROWS, len(rows))).astype(np.int64)]
+    rows = self_test_rows(packed, X)
     notes = () if X is None or y is None else (_quality(packed, X, y),)
     with atomic_folder(out, replace=force) as temporary:
-        files = project(packed, chosen, form, name, np.ascontiguousarray(rows, np.float32), notes)
+        files = project(packed, chosen, form, name, rows, notes)
         for path, text in files.items():
             (temporary / path).parent.mkdir(parents=True, exist_ok=True)
             (temporary / path).write_text(text, encoding="utf-8")
@@ -112,12 +115,3 @@ def _quality(packed: Packed, X: ArrayLike, y: ArrayLike) -> str:
         error = float(np.sqrt(np.mean((predicted - expected) ** 2)))
         return f"Root mean squared error {error:.4g} on {len(expected)} rows."
     return f"Accuracy {np.mean(predicted == expected):.2%} on {len(expected)} rows."
-
-
-def made_up_rows(packed: Packed) -> NDArray[np.float32]:
-    """Return rows of values near the thresholds, so that they do not all go one way."""
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(N_TEST_ROWS, packed.n_features)).astype(np.float32)
-    for feature, values in packed.typical_values().items():
-        rows[:, feature] = rng.choice(values, N_TEST_ROWS)
-    return rows
