@@ -34,7 +34,7 @@ SCORINGS = {
 
 @dataclass(frozen=True)
 class RegressionLoss:
-    """A loss for numbers; `quantile` is that of the pinball loss."""
+    """A loss of regression; `quantile` is that of the pinball loss."""
 
     name: LossName = "squared_error"
     quantile: float = 0.5

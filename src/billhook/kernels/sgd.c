@@ -253,7 +253,7 @@ INLINE void step_leaves(const int is_wide, const SgdEpoch *epoch, size_t n, cons
         scatter(is_wide, epoch, n, rows, epoch->table);
 }
 
-INLINE double go_through(const int is_wide, const SgdEpoch *epoch, size_t n_rows, const uint32_t *order,
+INLINE double run_epoch(const int is_wide, const SgdEpoch *epoch, size_t n_rows, const uint32_t *order,
                          int64_t n_steps)
 {
     double whole = 0.0;
@@ -276,8 +276,8 @@ INLINE double go_through(const int is_wide, const SgdEpoch *epoch, size_t n_rows
 
 HOT double sgd_epoch(const SgdEpoch *epoch, size_t n_rows, const uint32_t *order, int64_t n_steps)
 {
-    return epoch->leaf.is_wide ? go_through(1, epoch, n_rows, order, n_steps)
-                               : go_through(0, epoch, n_rows, order, n_steps);
+    return epoch->leaf.is_wide ? run_epoch(1, epoch, n_rows, order, n_steps)
+                               : run_epoch(0, epoch, n_rows, order, n_steps);
 }
 
 void shuffle(size_t n, uint32_t *order, uint64_t state)
