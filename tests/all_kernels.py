@@ -134,7 +134,7 @@ def results():
 
     import billhook as bh
     from in_parts import Here, refined_in_parts
-    from made_up import random_forest, tricky_rows
+    from made_up import random_forest, rows_of_categories, tricky_rows, with_sets
 
     made_up = random_forest(np.random.default_rng(0), sizes=(1, 5, 40, 63, 200))
     for n_rows in (1, 9, 700):
@@ -144,6 +144,15 @@ def results():
     per_class = random_forest(np.random.default_rng(0), sizes=(5, 32) * 6, per_class=True)
     rows = tricky_rows(np.random.default_rng(1), 700, 3)
     yield "walk, a class a tree", digest(per_class.predict_proba(rows), per_class.predict(rows.astype(np.float64)))
+
+    categorical = with_sets(np.random.default_rng(2), made_up, n_sets=30)
+    plainly = with_sets(np.random.default_rng(2), made_up, n_sets=30)
+    plainly.__dict__["_tables"] = None
+    for n_rows in (1, 9, 700):
+        rows = rows_of_categories(np.random.default_rng(1), n_rows, 3)
+        for dtype in (np.float32, np.float64):
+            found = [(one.apply(rows), one.predict(rows.astype(dtype))) for one in (categorical, plainly)]
+            yield f"walk, categories, {n_rows}, {np.dtype(dtype)}", digest(*found[0], *found[1])
 
     # As if it were too large to be laid out.
     rows = tricky_rows(np.random.default_rng(1), 90, 3)

@@ -1,9 +1,12 @@
 """Forests and rows that no training would make: any shape, any threshold, any value."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
 import billhook as bh
+from billhook.forest import pool_sets
 
 TRICKY = np.array(
     [0.0, -0.0, 1.0, -1.0, 1.5, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38, np.inf, -np.inf, 0.1, -0.1, 16777217.0],
@@ -63,6 +66,33 @@ def random_forest(
     )
 
 
+# Around the ends of words, and one far from the others.
+CATEGORIES = np.array([0, 1, 2, 3, 5, 7, 30, 31, 32, 33, 63, 64, 100, 1000])
+
+
+def with_sets(rng, forest, share=0.5, n_sets=6, categories=CATEGORIES):
+    """Return the forest with some of its splits testing one of `n_sets` random sets, some of them empty or full."""
+    n_chosen = rng.choice([0, 1, 2, len(categories) // 2, len(categories)], n_sets)
+    number, sets = pool_sets([np.sort(rng.choice(categories, n, replace=False)) for n in n_chosen])
+    tests_set = (forest.feature >= 0) & (rng.random(forest.n_nodes) < share)
+    return replace(
+        forest,
+        category_set=np.where(tests_set, rng.choice(number, forest.n_nodes), -1).astype(np.int32),
+        threshold=np.where(tests_set, 0, forest.threshold).astype(np.float32),
+        **sets._asdict(),
+    )
+
+
+def rows_of_categories(rng, n_rows, n_features, missing=0.2, categories=CATEGORIES):
+    """Return rows on categories, one float beside them, between them, below all, beyond all, and missing."""
+    X = rng.choice(categories, (n_rows, n_features)).astype(np.float32)
+    beside = [X, np.nextafter(X, np.float32(-np.inf)), np.nextafter(X, np.float32(np.inf)), X + np.float32(0.5), -X]
+    X = np.choose(rng.integers(len(beside), size=X.shape), beside)
+    X = np.where(rng.random(X.shape) < 0.2, rng.choice(TRICKY, X.shape), X)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X.astype(np.float32)
+
+
 def tricky_rows(rng, n_rows, n_features, missing=0.2):
     X = rng.choice(TRICKY, (n_rows, n_features))
     X[rng.random(X.shape) < missing] = np.nan
@@ -83,3 +113,11 @@ def forests(draw):
         weights=draw(st.sampled_from(["equal", "sum", "any"])),
         chain=draw(st.booleans()),
     )
+
+
+@st.composite
+def categorical_forests(draw):
+    """Any small forest in which some splits, or all, test sets of categories."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    share, n_sets = draw(st.sampled_from([0.1, 0.5, 1.0])), draw(st.sampled_from([1, 6, 40]))
+    return with_sets(rng, draw(forests()), share, n_sets)

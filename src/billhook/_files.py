@@ -3,7 +3,7 @@
 The container is a JSON header and raw arrays, nothing that could run:
 
     magic      8 bytes   "BILLHOOK"
-    version    4 bytes   little-endian, as all numbers here
+    version    4 bytes   little-endian, as all numbers here: 2 where a reader of 1 would miss something, else 1
     length     4 bytes   of the header
     checksum   4 bytes   CRC-32 of the header
     header               UTF-8 JSON: {"kind", "meta": {...}, "arrays": [{"name", "dtype", "shape", "crc32"}, ...]}
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"BILLHOOK"
-VERSION = 1
+VERSIONS = (1, 2)
 PREFIX = struct.Struct("<8sIII")
 # Python's objects can take 30 times the memory of their JSON; names for a hundred thousand features fit ten times.
 MAX_HEADER = 2**24
@@ -140,6 +140,7 @@ class Contents(NamedTuple):
     kind: str
     meta: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+    version: int = 1
 
 
 def write_container(path: str | PathLike[str], contents: Contents) -> None:
@@ -166,7 +167,7 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
     if len(header) > MAX_HEADER:
         raise ValueError(f"names and labels take {len(header):,} bytes, and a file holds at most {MAX_HEADER:,}")
     with atomic_write(path) as file:
-        file.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
+        file.write(PREFIX.pack(MAGIC, contents.version, len(header), zlib.crc32(header)))
         file.write(header)
         for array in arrays.values():
             file.write(array.data)
@@ -176,7 +177,7 @@ def read_container(path: str | PathLike[str]) -> Contents:
     """Read a file and check all that can be checked without knowing what it is for."""
     with open(path, "rb") as file:
         length = os.fstat(file.fileno()).st_size
-        header = _read_header(file, length)
+        version, header = _read_header(file, length)
         try:
             kind, meta, entries = header["kind"], header["meta"], header["arrays"]
         except (KeyError, TypeError):
@@ -191,16 +192,17 @@ def read_container(path: str | PathLike[str]) -> Contents:
             arrays[name] = array
         if file.tell() != length:
             raise ModelFileError(f"{length - file.tell()} bytes are left over after the last array")
-    return Contents(kind, meta, arrays)
+    return Contents(kind, meta, arrays, version)
 
 
-def _read_header(file: BinaryIO, length: int) -> Any:
+def _read_header(file: BinaryIO, length: int) -> tuple[int, Any]:
     prefix = file.read(PREFIX.size)
     if len(prefix) < PREFIX.size or not prefix.startswith(MAGIC):
         raise ModelFileError("this is not a Billhook model file")
     _, version, header_length, checksum = PREFIX.unpack(prefix)
-    if version != VERSION:
-        raise ModelFileError(f"the file has format version {version}; this Billhook reads version {VERSION}")
+    if version not in VERSIONS:
+        readable = " and ".join(map(str, VERSIONS))
+        raise ModelFileError(f"the file has format version {version}; this Billhook reads versions {readable}")
     if header_length > MAX_HEADER:
         raise ModelFileError(f"a header of {header_length:,} bytes; the most is {MAX_HEADER:,}")
     if header_length > length - PREFIX.size:
@@ -209,7 +211,7 @@ def _read_header(file: BinaryIO, length: int) -> Any:
     if zlib.crc32(header) != checksum:
         raise ModelFileError("the header is damaged: its checksum does not match")
     try:
-        return json.loads(header)
+        return version, json.loads(header)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"the header is not JSON: {error}") from None
 

@@ -11,7 +11,7 @@ from hypothesis import given
 
 import billhook as bh
 from billhook import _files
-from made_up import forests, random_forest, tricky_rows
+from made_up import categorical_forests, forests, random_forest, rows_of_categories, tricky_rows, with_sets
 
 
 @pytest.fixture
@@ -24,14 +24,19 @@ def bytes_of(forest, path):
     return path.read_bytes()
 
 
-def taken_apart(data):
+@pytest.fixture
+def categorical_forest(forest):
+    return with_sets(np.random.default_rng(0), forest, categories=np.arange(0, 70, 3))
+
+
+def taken_apart(data, expected_version=1):
     """Return the header of a model file as Python sees it, and the bytes behind it."""
     magic, version, length, _ = struct.unpack_from("<8sIII", data)
-    assert (magic, version) == (b"BILLHOOK", 1)
+    assert (magic, version) == (b"BILLHOOK", expected_version)
     return json.loads(data[20 : 20 + length]), data[20 + length :]
 
 
-def put_together(header, body, *, fix_checksums=True):
+def put_together(header, body, *, fix_checksums=True, version=1):
     """Return a file whose checksums hold, whatever it says."""
     if fix_checksums:
         position = 0
@@ -43,7 +48,7 @@ def put_together(header, body, *, fix_checksums=True):
             except (TypeError, ValueError, OverflowError, KeyError):
                 break
     text = json.dumps(header).encode()
-    return struct.pack("<8sIII", b"BILLHOOK", 1, len(text), zlib.crc32(text)) + text + body
+    return struct.pack("<8sIII", b"BILLHOOK", version, len(text), zlib.crc32(text)) + text + body
 
 
 @given(forests())
@@ -54,6 +59,27 @@ def test_a_loaded_forest_is_the_one_that_was_saved(tmp_path_factory, forest):
     assert loaded == forest
     X = tricky_rows(np.random.default_rng(0), 20, forest.n_features)
     np.testing.assert_array_equal(loaded.decision_function(X), forest.decision_function(X))
+
+
+@given(categorical_forests())
+def test_a_loaded_forest_has_the_sets_that_were_saved(tmp_path_factory, forest):
+    path = tmp_path_factory.mktemp("forest") / "forest.bhk"
+    forest.save(path)
+    loaded = bh.load(str(path))
+    assert loaded == forest
+    X = rows_of_categories(np.random.default_rng(0), 20, forest.n_features)
+    np.testing.assert_array_equal(loaded.decision_function(X), forest.decision_function(X))
+
+
+def test_only_a_forest_with_sets_needs_a_file_of_the_second_version(tmp_path, forest, categorical_forest):
+    of_sets = {"category_set", "set_offset", "set_bits"}
+    header, body = taken_apart(bytes_of(forest, tmp_path / "m.bhk"), 1)
+    assert not of_sets & {entry["name"] for entry in header["arrays"]}
+    header, body = taken_apart(bytes_of(categorical_forest, tmp_path / "m.bhk"), 2)
+    assert of_sets < {entry["name"] for entry in header["arrays"]}
+    (tmp_path / "m.bhk").write_bytes(put_together(header, body, version=1))
+    with pytest.raises(bh.ModelFileError, match="arrays missing or unknown: category_set, set_bits, set_offset"):
+        bh.load(tmp_path / "m.bhk")
 
 
 @pytest.mark.parametrize(
@@ -148,14 +174,14 @@ def test_loading_what_is_not_there_says_so(tmp_path):
         (b"", "not a Billhook model file"),
         (b"PK\x03\x04" + bytes(100), "not a Billhook model file"),
         (b"BILLHOOK", "not a Billhook model file"),
-        (struct.pack("<8sIII", b"BILLHOOK", 2, 0, 0), "format version 2; this Billhook reads version 1"),
+        (struct.pack("<8sIII", b"BILLHOOK", 3, 0, 0), "format version 3; this Billhook reads versions 1 and 2"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2**32 - 1, 0), "a header of 4,294,967,295 bytes"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 1000, 0), "ends within its header"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, 0) + b"{}", "checksum"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"{}")) + b"{}", "lacks kind"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"[}")) + b"[}", "not JSON"),
     ],
-    ids=["empty", "zip", "cut short", "version 2", "long header", "short header", "checksum", "no kind", "not JSON"],
+    ids=["empty", "zip", "cut short", "version 3", "long header", "short header", "checksum", "no kind", "not JSON"],
 )
 def test_what_is_no_model_file_is_refused_with_the_reason_and_the_path(tmp_path, data, message):
     path = tmp_path / "odd.bhk"
@@ -271,7 +297,7 @@ def damaged(data, rng):
     return bytes(data)
 
 
-def made_up_header(header, body, rng):
+def made_up_header(header, body, rng, version=1):
     """Return a file whose checksums hold, with one thing in its header or its arrays made up."""
     odd = [None, -1, 0, 1, 2, 3.5, "x", [], {}, True, 2**31, 2**63, 1e308, "identity", "exp", ["a"], [1, 2]]
     header = json.loads(json.dumps(header))
@@ -283,10 +309,10 @@ def made_up_header(header, body, rng):
         entry[rng.choice(["name", "dtype", "shape"])] = odd[rng.integers(len(odd))]
     elif choice == 2:
         header[rng.choice(["kind", "meta", "arrays"])] = odd[rng.integers(len(odd))]
-        return put_together(header, body, fix_checksums=False)
+        return put_together(header, body, fix_checksums=False, version=version)
     else:
         body = damaged(body, rng) if rng.random() < 0.3 else flipped(body, rng)
-    return put_together(header, body)
+    return put_together(header, body, version=version)
 
 
 def flipped(body, rng):
@@ -296,11 +322,12 @@ def flipped(body, rng):
     return bytes(body)
 
 
-def test_a_damaged_file_is_refused(tmp_path, forest):
-    good = bytes_of(forest, tmp_path / "good.bhk")
+@pytest.mark.parametrize("kind", ["forest", "categorical_forest"])
+def test_a_damaged_file_is_refused(tmp_path, request, kind):
+    good = bytes_of(request.getfixturevalue(kind), tmp_path / "good.bhk")
     rng = np.random.default_rng(0)
     path = tmp_path / "damaged.bhk"
-    for _ in range(2000):
+    for _ in range(1500):
         data = damaged(good, rng)
         path.write_bytes(data)
         if data == good:
@@ -309,16 +336,17 @@ def test_a_damaged_file_is_refused(tmp_path, forest):
             bh.load(path)
 
 
-def test_a_made_up_file_gives_a_valid_forest_or_is_refused(tmp_path, forest):
-    header, body = taken_apart(bytes_of(forest, tmp_path / "good.bhk"))
+@pytest.mark.parametrize(("kind", "version"), [("forest", 1), ("categorical_forest", 2)])
+def test_a_made_up_file_gives_a_valid_forest_or_is_refused(tmp_path, request, kind, version):
+    header, body = taken_apart(bytes_of(request.getfixturevalue(kind), tmp_path / "good.bhk"), version)
     rng = np.random.default_rng(1)
     path = tmp_path / "made_up.bhk"
     X = tricky_rows(rng, 20, 4)
     n_loaded = 0
     tracemalloc.start()
     try:
-        for _ in range(3000):
-            path.write_bytes(made_up_header(header, body, rng))
+        for _ in range(1500):
+            path.write_bytes(made_up_header(header, body, rng, version))
             try:
                 loaded = bh.load(path)
             except bh.ModelFileError:
@@ -330,5 +358,5 @@ def test_a_made_up_file_gives_a_valid_forest_or_is_refused(tmp_path, forest):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert 100 < n_loaded < 2900  # both ways were taken
+    assert 50 < n_loaded < 1450  # both ways were taken
     assert peak < 20_000_000

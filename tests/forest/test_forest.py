@@ -60,7 +60,7 @@ def test_any_bytes_a_node_can_be_asked_for(forest):
 def test_repr_says_what_it_is(forest):
     assert repr(forest) == "Forest(3 trees, 81 leaves, 3 features, 3 classes; 11 KB in memory)"
     one = random_forest(np.random.default_rng(0), sizes=(0,), n_features=1, n_classes=1)
-    assert repr(one) == "Forest(1 tree, 1 leaf, 1 feature, regression; 89 bytes in memory)"
+    assert repr(one) == "Forest(1 tree, 1 leaf, 1 feature, regression; 101 bytes in memory)"
 
 
 def test_html_repr_is_a_table_and_escapes_names(forest):

@@ -227,9 +227,9 @@ def test_a_walker_is_not_made_of_arrays_that_do_not_fit(changed, message):
 
 
 def test_a_walker_takes_all_its_arrays_by_position():
-    with pytest.raises(TypeError, match="Walker takes 21 arguments, not 0"):
+    with pytest.raises(TypeError, match="Walker takes 24 arguments, not 0"):
         kernels.Walker()
-    with pytest.raises(TypeError, match="Walker takes 21 arguments, not 40"):
+    with pytest.raises(TypeError, match="Walker takes 24 arguments, not 40"):
         kernels.Walker(*range(40))
     with pytest.raises(TypeError, match="no keyword arguments"):
         kernels.Walker(offset=1)

@@ -6,17 +6,29 @@ import math
 import numpy as np
 
 
+def categories_of(forest, number):
+    """Return a set of categories as Python's."""
+    words = forest.set_bits[forest.set_offset[number] : forest.set_offset[number + 1]]
+    return {32 * w + bit for w, word in enumerate(words.tolist()) for bit in range(32) if word >> bit & 1}
+
+
+def goes_left(forest, node, row):
+    """Return whether a row goes left at a split, nodes being counted through all trees."""
+    x = float(row[forest.feature[node]])
+    if math.isnan(x):
+        return bool(forest.missing_left[node])
+    if forest.category_set[node] >= 0:
+        return math.isfinite(x) and math.trunc(x) in categories_of(forest, forest.category_set[node])
+    return x <= float(forest.threshold[node])
+
+
 def leaf_of(forest, tree, row):
     """Walk one row down one tree."""
     first = int(forest.offset[tree])
     node = 0
     while forest.feature[first + node] >= 0:
-        x = float(row[forest.feature[first + node]])
-        if math.isnan(x):
-            goes_left = bool(forest.missing_left[first + node])
-        else:
-            goes_left = x <= float(forest.threshold[first + node])
-        node = int(forest.left[first + node] if goes_left else forest.right[first + node])
+        is_left = goes_left(forest, first + node, row)
+        node = int(forest.left[first + node] if is_left else forest.right[first + node])
     return node
 
 
@@ -55,7 +67,6 @@ def leaf_of_truncated(forest, tree, row, max_leaves):
     first = int(forest.offset[tree])
     node = 0
     while 0 <= forest.growth_rank[first + node] < max_leaves - 1:
-        x = float(row[forest.feature[first + node]])
-        goes_left = forest.missing_left[first + node] if math.isnan(x) else x <= float(forest.threshold[first + node])
-        node = int(forest.left[first + node] if goes_left else forest.right[first + node])
+        is_left = goes_left(forest, first + node, row)
+        node = int(forest.left[first + node] if is_left else forest.right[first + node])
     return node

@@ -7,13 +7,16 @@ from billhook.forest._load import forest_from, labels_from_json, load
 from billhook.forest._repr import count_of, prediction_of
 from billhook.forest._rows import as_rows, round_down
 from billhook.forest._save import labels_to_json
+from billhook.forest._sets import CategorySets, categories_of, pool_sets
 from billhook.forest._truncate import constant_trees, cut_back, drop, without_constants
 
 __all__ = [
+    "CategorySets",
     "Forest",
     "as_rows",
     "as_targets",
     "as_weights",
+    "categories_of",
     "constant_trees",
     "count_of",
     "cut_back",
@@ -23,6 +26,7 @@ __all__ = [
     "labels_from_json",
     "labels_to_json",
     "load",
+    "pool_sets",
     "prediction_of",
     "round_down",
     "same",

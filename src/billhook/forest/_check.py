@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Scalar
+from billhook.forest._sets import check_sets
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -21,12 +22,17 @@ DTYPES = {
     "row_weight": np.dtype(np.float64),
     "impurity": np.dtype(np.float64),
     "growth_rank": np.dtype(np.int32),
+    "category_set": np.dtype(np.int32),
     "offset": np.dtype(np.int64),
     "tree_weight": np.dtype(np.float64),
     "tree_column": np.dtype(np.int32),
     "base": np.dtype(np.float64),
+    "set_offset": np.dtype(np.int64),
+    "set_bits": np.dtype(np.uint32),
 }
-PER_NODE = tuple(DTYPES)[:10]
+PER_NODE = tuple(DTYPES)[:11]
+# What only a forest with categorical splits has to say.
+OF_SETS = ("category_set", "set_offset", "set_bits")
 FINITE = ("value", "tree_weight", "base", "row_weight", "impurity")
 LINKS = {"classification": ("identity", "softmax", "logistic"), "regression": ("identity", "exp")}
 MAX_FEATURES = 2**31 - 1
@@ -65,6 +71,7 @@ def check_forest(forest: "Forest") -> None:
     if not isinstance(forest.n_features, int) or not 1 <= forest.n_features <= MAX_FEATURES:
         raise ValueError(f"n_features must be a number between 1 and {MAX_FEATURES}, not {forest.n_features!r}")
     _check_trees(forest)
+    check_sets(forest)
     _check_output(forest)
     for name in FINITE:
         check_finite(name, getattr(forest, name))

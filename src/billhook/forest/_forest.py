@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from billhook._types import Task
 from billhook.forest import _predict, _repr, _save, _size, _truncate, _walk
 from billhook.forest._check import as_kept, check_forest
+from billhook.forest._sets import no_sets
 
 if TYPE_CHECKING:
     from billhook.kernels import Walker
@@ -23,7 +24,8 @@ Ties = Literal["first", "last"]
 class Forest:
     """Any ensemble of axis-aligned decision trees as one frozen set of flat arrays.
 
-    A row goes left at a split where ``x <= threshold``, rows being read as float32 numbers. The nodes of all trees
+    A row goes left at a split where ``x <= threshold``, rows being read as float32 numbers; at a categorical split,
+    where x, cut off towards zero, is one of a set of categories. The nodes of all trees
     stand one tree after the other; the first node of a tree is its root, and a parent comes before its
     children. Nodes are numbered from 0 within each tree, as `left`, `right` and `apply` count them.
 
@@ -37,7 +39,7 @@ class Forest:
     feature : int32 array (nodes)
         The feature a split tests, -1 for a leaf.
     threshold : float32 array (nodes)
-        The largest value that goes left; 0 for a leaf.
+        The largest value that goes left; 0 for a leaf and for a categorical split.
     left, right : int32 array (nodes)
         The number, within the tree, of the node that follows; -1 for a leaf.
     missing_left : bool array (nodes)
@@ -82,6 +84,14 @@ class Forest:
         The kind of model the forest was read from, for example ``"sklearn.RandomForestClassifier"``.
     refined : bool
         Whether the leaves were refined or merged together: then no tree can be truncated by itself.
+    category_set : int32 array (nodes)
+        The number of the set of categories that goes left, -1 for a split by threshold and for a leaf. All -1 if not
+        given. A number that is negative, infinite or beyond the set is in no set and goes right; NaN goes as
+        `missing_left` says.
+    set_offset : int64 array (sets + 1)
+        Where the words of each set begin in `set_bits`; ``[0]`` if not given.
+    set_bits : uint32 array (words)
+        The sets: category c is bit ``c % 32`` of word ``c // 32`` of a set. Empty if not given.
     """
 
     feature: NDArray[np.int32]
@@ -108,11 +118,22 @@ class Forest:
     ties: Ties = "first"
     rounding: Rounding = "nearest"
     refined: bool = False
+    category_set: NDArray[np.int32] = None  # type: ignore[assignment]  # never after __post_init__
+    set_offset: NDArray[np.int64] = None  # type: ignore[assignment]
+    set_bits: NDArray[np.uint32] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        self._fill_in_sets()
         for field in fields(self):
             object.__setattr__(self, field.name, as_kept(field.name, getattr(self, field.name)))
         check_forest(self)
+
+    def _fill_in_sets(self) -> None:
+        """Have the fields of sets say that there are none, where they are not given."""
+        defaults = {"category_set": np.full(np.shape(self.feature)[:1], -1, np.int32)} | no_sets()._asdict()
+        for name, default in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
 
     @property
     def n_trees(self) -> int:
@@ -123,6 +144,11 @@ class Forest:
     def n_nodes(self) -> int:
         """Number of nodes of all trees, splits and leaves."""
         return self.feature.size
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of categories that splits test; 0 if all splits are by thresholds."""
+        return self.set_offset.size - 1
 
     @property
     def nbytes(self) -> int:
@@ -213,7 +239,7 @@ class Forest:
         ----------
         accounting : {"paper"}
             17 + 4 C bytes a node for C classes (Buschjäger and Morik 2022: two children, leaf flag, feature,
-            threshold, C probabilities).
+            threshold, C probabilities). A set of categories counts as the threshold in its place.
         bytes_per_node : int, optional
             Count this many bytes a node instead.
         """

@@ -5,9 +5,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import Contents, ModelFileError, read_container
-from billhook.forest._check import DTYPES, MAX_LABEL_BYTES
+from billhook.forest._check import MAX_LABEL_BYTES
 from billhook.forest._forest import Forest
-from billhook.forest._save import KIND, META
+from billhook.forest._save import KIND, META, arrays_of
 
 
 def load(path: str | PathLike[str]) -> Forest:
@@ -26,7 +26,7 @@ def load(path: str | PathLike[str]) -> Forest:
 
 def forest_from(contents: Contents) -> Forest:
     """Return the forest that the contents of a file describe."""
-    kind, meta, arrays = contents
+    kind, meta, arrays, version = contents
     if kind != KIND:
         what = "a packed model" if kind == "packed" else f"{kind!r}"
         raise ModelFileError(
@@ -34,8 +34,8 @@ def forest_from(contents: Contents) -> Forest:
         )
     if set(meta) != set(META):
         raise ModelFileError(f"the header must describe {', '.join(META)}; it has {', '.join(map(str, meta))}")
-    if set(arrays) != set(DTYPES):
-        odd = set(arrays) ^ set(DTYPES)
+    if set(arrays) != set(arrays_of(version)):
+        odd = set(arrays) ^ set(arrays_of(version))
         raise ModelFileError(f"arrays missing or unknown: {', '.join(sorted(odd))}")
     if meta["classes"] is not None:
         meta["classes"] = labels_from_json(meta["classes"])

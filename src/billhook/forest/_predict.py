@@ -103,5 +103,9 @@ def _structure(
     NDArray[np.int32],
     NDArray[np.int32],
     NDArray[np.bool_],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.uint32],
 ]:
-    return forest.offset, forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
+    splits = forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
+    return forest.offset, *splits, forest.category_set, forest.set_offset, forest.set_bits

@@ -12,7 +12,7 @@ def text(forest: "Forest") -> str:
     """Return one line that says how large the forest is and what it predicts."""
     return (
         f"Forest({count_of(forest.n_trees, 'tree')}, {count_of(forest.n_leaves, 'leaf', 'leaves')}, "
-        f"{count_of(forest.n_features, 'feature')}, {prediction_of(forest.classes)}; "
+        f"{count_of(forest.n_features, 'feature')}, {_sets(forest)}{prediction_of(forest.classes)}; "
         f"{_bytes(forest.nbytes)} in memory)"
     )
 
@@ -29,6 +29,7 @@ def html(forest: "Forest") -> str:
             "Leaves": f"{forest.n_leaves:,} ({each} a tree)",
             "Nodes": f"{forest.n_nodes:,}",
             "Features": f"{forest.n_features:,}",
+            **({"Sets of categories": f"{forest.n_sets:,}"} if forest.n_sets else {}),
             "Size as the paper counts": kilobytes(forest.size("paper")),
             "Size in memory": kilobytes(forest.nbytes),
             "Read from": forest.origin or "arrays",
@@ -49,6 +50,10 @@ def prediction_of(classes: Any) -> str:
 def count_of(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number and what is counted, such as "1 tree" and "2 trees"."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def _sets(forest: "Forest") -> str:
+    return f"{count_of(forest.n_sets, 'set')} of categories, " if forest.n_sets else ""
 
 
 def _bytes(n_bytes: int) -> str:

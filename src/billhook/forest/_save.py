@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from billhook._files import Contents, write_container
-from billhook.forest._check import DTYPES
+from billhook.forest._check import DTYPES, OF_SETS
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -14,11 +14,18 @@ META = ("link", "task", "n_features", "averages", "refined", "ties", "rounding",
 
 
 def save_forest(forest: "Forest", path: str | PathLike[str]) -> None:
-    """Write the forest to one file."""
+    """Write the forest to one file, which older readers can read if it has no categorical splits."""
     meta = {name: getattr(forest, name) for name in META}
     if forest.classes is not None:
         meta["classes"] = labels_to_json(forest.classes)
-    write_container(path, Contents(KIND, meta, {name: getattr(forest, name) for name in DTYPES}))
+    version = 2 if forest.n_sets > 0 else 1
+    arrays = {name: getattr(forest, name) for name in arrays_of(version)}
+    write_container(path, Contents(KIND, meta, arrays, version))
+
+
+def arrays_of(version: int) -> tuple[str, ...]:
+    """Return the names of the arrays in a file of this version: the first had no categorical splits."""
+    return tuple(name for name in DTYPES if version > 1 or name not in OF_SETS)
 
 
 def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from billhook._checks import as_int
 from billhook.forest._check import PER_NODE
 from billhook.forest._derive import AnyForest, derive
+from billhook.forest._sets import without_unused_sets
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -47,6 +48,7 @@ def cut_back(forest: AnyForest, is_split: NDArray[np.bool_]) -> AnyForest:
         ("left", -1),
         ("right", -1),
         ("growth_rank", -1),
+        ("category_set", -1),
     ):
         new[name][is_leaf] = of_leaf
     new["missing_left"][is_leaf] = False
@@ -54,7 +56,8 @@ def cut_back(forest: AnyForest, is_split: NDArray[np.bool_]) -> AnyForest:
     in_order = splits[np.lexsort((forest.growth_rank[splits], first[splits]))]
     n_before: NDArray[np.int64] = np.cumsum(is_split) - is_split
     new["growth_rank"][in_order] = np.arange(splits.size) - n_before[first[in_order]]
-    return derive(forest, offset=before[forest.offset], **{name: array[stays] for name, array in new.items()})
+    kept = {name: array[stays] for name, array in new.items()}
+    return derive(forest, offset=before[forest.offset], **(kept | without_unused_sets(forest, kept["category_set"])))
 
 
 def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -> AnyForest:
@@ -70,12 +73,13 @@ def select(forest: AnyForest, trees: Sequence[int] | NDArray[np.integer[Any]]) -
             weight = np.full(chosen.size, 1.0 / chosen.size)  # 1/n exactly, however the sum is rounded
         else:
             weight = weight * (whole / weight.sum())
+    kept = {name: getattr(forest, name)[nodes] for name in PER_NODE}
     return derive(
         forest,
         offset=offset,
         tree_weight=weight,
         tree_column=forest.tree_column[chosen],
-        **{name: getattr(forest, name)[nodes] for name in PER_NODE},
+        **(kept | without_unused_sets(forest, kept["category_set"])),
     )
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from billhook.forest._forest import Forest
 
 CROWN_WIDTH = 64
+# A block of rows takes 1 KB for each column: with more, walking row by row takes less memory.
+MOST_SET_COLUMNS = 2**16
 
 
 class Tables(NamedTuple):
@@ -19,6 +21,9 @@ class Tables(NamedTuple):
     offset: NDArray[np.int64]
     column_feature: NDArray[np.int32]
     column_missing_right: NDArray[np.bool_]
+    column_set: NDArray[np.int32]
+    set_offset: NDArray[np.int64]
+    set_bits: NDArray[np.uint32]
     position_bits: int
     words: NDArray[np.uint64]
     node_at: NDArray[np.int32]
@@ -51,12 +56,15 @@ def walk_tables(forest: "Forest", *, missing: bool) -> Tables | None:
     Tables for rows with missing values have two columns for a feature, if they go left at some splits and right at
     others. Without them there is one, and more rows fit the cache.
     """
-    goes_right = ~forest.missing_left if missing else False
+    goes_right = ~forest.missing_left if missing else np.zeros(forest.n_nodes, np.bool_)
     # A leaf is a split that nothing passes on the right; it reads column 0, which must exist.
-    key = np.where(forest.feature >= 0, forest.feature.astype(np.int64) * 2 + goes_right, 0)
+    is_ordered = (forest.feature >= 0) & (forest.category_set < 0)
+    key = np.where(is_ordered, forest.feature.astype(np.int64) * 2 + goes_right, 0)
     keys, column = _distinct(key, 2 * forest.n_features)
+    of_sets = _set_columns(forest, goes_right, column, keys.size)
+    n_columns = keys.size + of_sets.number.size
     position_bits = int(np.diff(forest.offset).max()).bit_length()
-    if position_bits + int(keys.size).bit_length() > 32:
+    if position_bits + n_columns.bit_length() > 32 or of_sets.number.size > MOST_SET_COLUMNS:
         return None
     n_nodes, crowns = forest.n_nodes, (forest.n_trees, CROWN_WIDTH)
     laid_out = (
@@ -79,7 +87,10 @@ def walk_tables(forest: "Forest", *, missing: bool) -> Tables | None:
         position_bits,
         *laid_out,
     )
-    return Tables(forest.offset, (keys // 2).astype(np.int32), keys % 2 == 1, position_bits, *laid_out)
+    column_feature = np.append((keys // 2).astype(np.int32), of_sets.feature)
+    column_missing_right = np.append(keys % 2 == 1, of_sets.missing_right)
+    sets = of_sets.number, forest.set_offset, forest.set_bits
+    return Tables(forest.offset, column_feature, column_missing_right, *sets, position_bits, *laid_out)
 
 
 def summation(forest: "Forest") -> Sum:
@@ -110,7 +121,7 @@ def walker(forest: "Forest") -> kernels.Walker | None:
 def walker_without_missing(forest: "Forest") -> kernels.Walker | None:
     """Return what walks rows without missing values in the shortest time; None as for `walker`."""
     tables = forest._tables
-    if tables is None or (np.diff(tables.column_feature) > 0).all():
+    if tables is None or not _has_both_ways(tables):
         return forest._walker
     smaller = walk_tables(forest, missing=False)
     return None if smaller is None else _walker_of(forest, smaller)
@@ -123,6 +134,34 @@ def _walker_of(forest: "Forest", tables: Tables) -> kernels.Walker:
         forest.ties == "last",
     )
     return kernels.Walker(*tables, *forest._sum, forest.n_features, rounds_down, is_logistic, last_wins)
+
+
+class _SetColumns(NamedTuple):
+    """What the columns of sets are of: sorted by feature, set and way of missing values."""
+
+    feature: NDArray[np.int32]
+    number: NDArray[np.int32]
+    missing_right: NDArray[np.bool_]
+
+
+def _set_columns(
+    forest: "Forest", goes_right: NDArray[np.bool_], column: NDArray[np.int32], n_ordered: int
+) -> _SetColumns:
+    """Return the columns of sets, and give the nodes that test a set theirs in `column`."""
+    nodes = np.flatnonzero(forest.category_set >= 0) if forest.n_sets > 0 else np.zeros(0, np.int64)
+    of_feature = forest.feature[nodes].astype(np.int64) * forest.n_sets + forest.category_set[nodes]
+    keys, number = np.unique(of_feature * 2 + goes_right[nodes], return_inverse=True)
+    column[nodes] = n_ordered + number
+    feature, of_set = np.divmod(keys // 2, max(forest.n_sets, 1))
+    return _SetColumns(feature.astype(np.int32), of_set.astype(np.int32), keys % 2 == 1)
+
+
+def _has_both_ways(tables: Tables) -> bool:
+    """Return whether missing values go left at some splits and right at others of the same kind."""
+    n_ordered = tables.column_feature.size - tables.column_set.size
+    ordered, of_sets = tables.column_feature[:n_ordered], tables.column_feature[n_ordered:]
+    is_same_set = (np.diff(of_sets) == 0) & (np.diff(tables.column_set) == 0)
+    return bool((np.diff(ordered) == 0).any() or is_same_set.any())
 
 
 def _distinct(key: NDArray[np.int64], n_possible: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

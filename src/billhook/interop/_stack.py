@@ -1,19 +1,23 @@
 """From single trees to a Forest: what every reader ends with."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest, round_down
+from billhook.forest import CategorySets, Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """One tree as its library has it; the arrays mean what Forest's of the same names mean."""
+    """One tree as its library has it; the arrays mean what Forest's of the same names mean.
+
+    `category_sets` has, for each node that is a categorical split, the categories that go left: whole numbers from 0
+    on, rising, each once. What such a node has for a threshold does not matter.
+    """
 
     feature: NDArray[Any]
     threshold: NDArray[Any]
@@ -25,12 +29,17 @@ class Tree:
     row_weight: NDArray[Any]
     impurity: NDArray[Any]
     growth_rank: NDArray[Any]
+    category_sets: Mapping[int, NDArray[Any]] = field(default_factory=dict)
 
 
 def stack(trees: Sequence[Tree], **other: Any) -> Forest:
     """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes."""
-    columns = {field.name: np.concatenate([getattr(tree, field.name) for tree in trees]) for field in fields(Tree)}
+    names = [array.name for array in fields(Tree) if array.name != "category_sets"]
+    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
+    offset = np.concatenate([[0], np.cumsum([tree.left.size for tree in trees])]).astype(np.int64)
     is_leaf = columns["left"] < 0
+    category_set, sets = _category_sets(trees, offset)
+    columns["threshold"] = np.where(category_set >= 0, 0.0, columns["threshold"])
     for name, of_leaf in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
         columns[name] = np.where(is_leaf, of_leaf, columns[name])
     return Forest(
@@ -44,9 +53,20 @@ def stack(trees: Sequence[Tree], **other: Any) -> Forest:
         row_weight=columns["row_weight"].astype(np.float64),
         impurity=columns["impurity"].astype(np.float64),
         growth_rank=columns["growth_rank"].astype(np.int32),
-        offset=np.concatenate([[0], np.cumsum([tree.left.size for tree in trees])]).astype(np.int64),
+        offset=offset,
+        category_set=category_set,
+        **sets._asdict(),
         **other,
     )
+
+
+def _category_sets(trees: Sequence[Tree], offset: NDArray[np.int64]) -> tuple[NDArray[np.int32], CategorySets]:
+    """Return the number of the set that each node of all trees tests, or -1, and the sets, equal ones once."""
+    nodes = [int(first) + node for tree, first in zip(trees, offset, strict=False) for node in tree.category_sets]
+    number, sets = pool_sets([categories for tree in trees for categories in tree.category_sets.values()])
+    category_set = np.full(offset[-1], -1, np.int32)
+    category_set[nodes] = number
+    return category_set, sets
 
 
 def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> NDArray[np.int32]:

@@ -38,7 +38,7 @@ static PyObject *py_lay_out(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 /* Read rows and the nodes of a forest, the arguments that both functions for large forests begin with. */
 typedef struct {
-    Array X, offset, feature, threshold, left, right, missing_left;
+    Array X, offset, feature, threshold, left, right, missing_left, category_set, set_offset, set_bits;
 } PlainArrays;
 
 static int fit_each_other(const PlainArrays *arrays, PlainTrees *trees)
@@ -47,11 +47,14 @@ static int fit_each_other(const PlainArrays *arrays, PlainTrees *trees)
     *trees = (PlainTrees){
         .n_trees = (size_t)(arrays->offset.size - 1), .offset = arrays->offset.i64, .feature = arrays->feature.i32,
         .threshold = arrays->threshold.f32, .left = arrays->left.i32, .right = arrays->right.i32,
-        .missing_left = arrays->missing_left.u8,
+        .missing_left = arrays->missing_left.u8, .n_sets = (size_t)(arrays->set_offset.size - 1),
+        .category_set = arrays->category_set.i32, .sets = {arrays->set_offset.i64, arrays->set_bits.u32},
     };
     return arrays->offset.size > 1 && arrays->offset.i64[arrays->offset.size - 1] == n_nodes
            && arrays->threshold.size == n_nodes && arrays->left.size == n_nodes && arrays->right.size == n_nodes
-           && arrays->missing_left.size == n_nodes;
+           && arrays->missing_left.size == n_nodes && arrays->category_set.size == n_nodes
+           && arrays->set_offset.size > 0
+           && arrays->set_offset.i64[arrays->set_offset.size - 1] == arrays->set_bits.size;
 }
 
 static PyObject *py_sum_values_plainly(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
@@ -62,8 +65,9 @@ static PyObject *py_sum_values_plainly(PyObject *module, PyObject *const *args, 
     PlainTrees trees;
     Array value, start, end, column, scores;
     double divisor;
-    if (!take(&call, args, n_args, "f2 q1 i1 f1 i1 i1 ?1 d2 d1 x d1 i1 d2*", &a.X, &a.offset, &a.feature,
-              &a.threshold, &a.left, &a.right, &a.missing_left, &value, &start, &divisor, &end, &column, &scores))
+    if (!take(&call, args, n_args, "f2 q1 i1 f1 i1 i1 ?1 i1 q1 I1 d2 d1 x d1 i1 d2*", &a.X, &a.offset,
+              &a.feature, &a.threshold, &a.left, &a.right, &a.missing_left, &a.category_set, &a.set_offset,
+              &a.set_bits, &value, &start, &divisor, &end, &column, &scores))
         return NULL;
     if (!fit_each_other(&a, &trees) || value.length[0] != a.feature.size || end.size != start.size
         || (value.length[1] != 1 && value.length[1] != start.size) || column.size != a.offset.size - 1)
@@ -88,8 +92,9 @@ static PyObject *py_leaf_ids_plainly(PyObject *module, PyObject *const *args, Py
     PlainTrees trees;
     Array leaf;
     Py_ssize_t first;
-    if (!take(&call, args, n_args, "f2 q1 i1 f1 i1 i1 ?1 L2* n", &a.X, &a.offset, &a.feature, &a.threshold, &a.left,
-              &a.right, &a.missing_left, &leaf, &first))
+    if (!take(&call, args, n_args, "f2 q1 i1 f1 i1 i1 ?1 i1 q1 I1 L2* n", &a.X, &a.offset, &a.feature,
+              &a.threshold, &a.left, &a.right, &a.missing_left, &a.category_set, &a.set_offset, &a.set_bits,
+               &leaf, &first))
         return NULL;
     if (!fit_each_other(&a, &trees))
         return fail(&call, "the arrays of the forest do not fit each other");

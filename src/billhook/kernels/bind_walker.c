@@ -24,6 +24,8 @@ static int check_tables(Call *call, const Tables *tables, const Array *crowns, i
     for (int i = 0; i < n_crowns; i++)
         if (crowns[i].length[0] != (Py_ssize_t)tables->n_trees || crowns[i].length[1] != CROWN_WIDTH)
             wrong = "the arrays of crowns have not 64 entries for each tree";
+    if (tables->n_set_columns >= tables->n_columns)
+        wrong = "there is no column but those of sets";
     if (tables->offset[tables->n_trees] != n_nodes)
         wrong = "there is not one word, node and value for each node";
     if (wrong != NULL)
@@ -34,23 +36,27 @@ static int check_tables(Call *call, const Tables *tables, const Array *crowns, i
 static int take_forest(Walker *walker, PyObject *const *args, Py_ssize_t n_args)
 {
     Call *call = &walker->held;
-    Array offset, feature, missing_right, words, node_at, size, crown[4], deeper, value, column, start, end;
+    Array offset, feature, missing_right, set, set_offset, set_bits;
+    Array words, node_at, size, crown[4], deeper, value, column, start, end;
     Py_ssize_t position_bits, n_features;
     double divisor;
     int rounds_down, is_logistic, last_wins;
-    if (!take(call, args, n_args, "q1 i1 ?1 n Q1 i1 i1 i2 i2 Q2 i2 ?1 d2 d1 x d1 i1 n p p p", &offset, &feature,
-              &missing_right, &position_bits, &words, &node_at, &size, &crown[0], &crown[1], &crown[2], &crown[3],
-              &deeper, &value, &start, &divisor, &end, &column, &n_features, &rounds_down, &is_logistic, &last_wins))
+    if (!take(call, args, n_args, "q1 i1 ?1 i1 q1 I1 n Q1 i1 i1 i2 i2 Q2 i2 ?1 d2 d1 x d1 i1 n p p p", &offset,
+              &feature, &missing_right, &set, &set_offset, &set_bits, &position_bits, &words, &node_at, &size,
+              &crown[0], &crown[1], &crown[2], &crown[3], &deeper, &value, &start, &divisor, &end, &column,
+              &n_features, &rounds_down, &is_logistic, &last_wins))
         return 0;
     if (offset.size < 2 || size.size != offset.size - 1 || deeper.size != size.size || column.size != size.size
         || missing_right.size != feature.size || node_at.size != words.size || value.length[0] != words.size
-        || start.size != end.size || start.size < 1 || (value.length[1] != 1 && value.length[1] != start.size)) {
+        || set_offset.size < 1 || set_offset.i64[set_offset.size - 1] != set_bits.size || start.size != end.size
+        || start.size < 1 || (value.length[1] != 1 && value.length[1] != start.size)) {
         fail(call, "the arrays do not fit each other");
         return 0;
     }
     walker->tables = (Tables){
-        .n_trees = (size_t)size.size, .n_columns = (size_t)feature.size, .offset = offset.i64,
-        .column_feature = feature.i32, .column_missing_right = missing_right.u8, .position_bits = (int)position_bits,
+        .n_trees = (size_t)size.size, .n_columns = (size_t)feature.size, .n_set_columns = (size_t)set.size,
+        .offset = offset.i64, .column_feature = feature.i32, .column_missing_right = missing_right.u8,
+        .column_set = set.i32, .sets = {set_offset.i64, set_bits.u32}, .position_bits = (int)position_bits,
         .words = words.u64, .node_at = node_at.i32, .crown_size = size.i32, .crown_column = crown[0].i32,
         .crown_threshold = crown[1].i32, .crown_keeps = crown[2].u64, .exits = crown[3].i32, .goes_deeper = deeper.u8,
     };

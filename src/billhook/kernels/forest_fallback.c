@@ -1,16 +1,31 @@
 #include "forest_fallback.h"
 
-/* Return the number of the leaf that the row reaches in the tree. */
-static size_t find_leaf(const PlainTrees *trees, size_t tree, const float *row)
+INLINE int goes_left(const PlainTrees *trees, size_t node, float x, const int has_sets)
+{
+    if (x != x)
+        return trees->missing_left[node];
+    if (has_sets && trees->category_set[node] >= 0) {
+        const Set set = set_at(&trees->sets, trees->category_set[node]);
+        return (int)is_among(set.words, set.n_words, category_of(x));
+    }
+    return x <= trees->threshold[node];
+}
+
+INLINE size_t find_leaf_by(const PlainTrees *trees, size_t tree, const float *row, const int has_sets)
 {
     const size_t root = (size_t)trees->offset[tree];
     size_t node = 0;
     while (trees->feature[root + node] >= 0) {
-        const float x = row[trees->feature[root + node]];
-        const int goes_left = x != x ? trees->missing_left[root + node] : x <= trees->threshold[root + node];
-        node = (size_t)(goes_left ? trees->left : trees->right)[root + node];
+        const int is_left = goes_left(trees, root + node, row[trees->feature[root + node]], has_sets);
+        node = (size_t)(is_left ? trees->left : trees->right)[root + node];
     }
     return node;
+}
+
+/* Return the number of the leaf that the row reaches in the tree. */
+static size_t find_leaf(const PlainTrees *trees, size_t tree, const float *row)
+{
+    return trees->n_sets > 0 ? find_leaf_by(trees, tree, row, 1) : find_leaf_by(trees, tree, row, 0);
 }
 
 void sum_values_plainly(const PlainTrees *trees, const Sum *sum, const float *X, size_t n_rows, size_t n_features,

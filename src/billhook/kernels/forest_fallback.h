@@ -14,6 +14,9 @@ typedef struct {
     const int32_t *left;
     const int32_t *right;
     const uint8_t *missing_left;
+    size_t n_sets;
+    const int32_t *category_set;
+    Sets sets;
 } PlainTrees;
 
 /* Fill `scores` as `sum_values` does, for float32 rows; the values are in the order of the nodes. */

@@ -2,7 +2,8 @@
 
    A row is read as *columns* of ordered integers: the bits of a float32, turned so that integers compare as floats
    do. A missing value is the smallest or the largest integer, by the way it goes at the split; so a column is a pair
-   (feature, way of missing values), and a split is one integer comparison.
+   (feature, way of missing values), and a split is one integer comparison. A split by a set of categories is one too:
+   the columns of sets, which come last, are pairs of a set and a feature, and 0 for a row that is in the set, else 1.
 
    Nodes are laid out with siblings side by side: the next position is `left + (x > threshold)`. A leaf points to
    itself and can never be left. One node is one word of 64 bits:
@@ -16,7 +17,7 @@
 #ifndef BILLHOOK_FOREST_LAYOUT_H
 #define BILLHOOK_FOREST_LAYOUT_H
 
-#include "kernels.h"
+#include "forest_sets.h"
 
 /* A small tree is all crown. Of a large one only the first levels pay for testing every split. A crown's splits are
    tested CROWN_STEP at a time: its arrays are filled up with splits that strike out nothing. */
@@ -30,9 +31,12 @@ enum { NEVER_RIGHT = 0x7FFFFFFF };
 typedef struct {
     size_t n_trees;
     size_t n_columns;
+    size_t n_set_columns; /* the last ones of them */
     const int64_t *offset; /* one more than trees */
     const int32_t *column_feature;
     const uint8_t *column_missing_right;
+    const int32_t *column_set; /* one for each column of a set */
+    Sets sets;
     int position_bits;
     uint64_t *words;
     int32_t *node_at;

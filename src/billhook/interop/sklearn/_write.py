@@ -24,6 +24,11 @@ def write(forest: Forest) -> Any:
     kind = forest.origin.partition(".")[2]
     if kind not in WRITERS:
         raise ValueError(f"to_estimator does not know how to make a {forest.origin!r}")
+    if forest.n_sets > 0:
+        raise ValueError(
+            "this forest has categorical splits, and to_estimator writes splits by thresholds only; "
+            "predict with the forest itself"
+        )
     estimator = WRITERS[kind](forest, kind)
     estimator.n_features_in_ = forest.n_features
     if forest.feature_names is not None:
