@@ -38,12 +38,12 @@ def one_split(categories, missing_left=False):
 def test_a_row_goes_left_if_its_number_cut_off_is_in_the_set(n_rows, missing_left):
     forest = one_split([0, 2, 40], missing_left)
     goes_left = {
-        0.0: True, -0.0: True, 0.99: True, -0.99: True, 1.0: False, 1.99: False, 2.0: True, 2.99: True, 3.0: False,
+        0.0: True, 0.99: True, -0.99: True, 1.0: False, 1.99: False, 2.0: True, 2.99: True, 3.0: False,
         -1.0: False, -2.0: False, 39.99: False, 40.0: True, 40.5: True, 41.0: False, 63.0: False, 64.0: False,
         1e-45: True, -1e-45: True, 2.0**24: False, 2.0**32: False, 2.0**32 + 2.0**9: False, 3.4e38: False,
         -3.4e38: False, np.inf: False, -np.inf: False, np.nan: missing_left,
     }  # fmt: skip
-    for x, is_left in goes_left.items():
+    for x, is_left in [*goes_left.items(), (-0.0, True)]:
         X = np.full((n_rows, 1), x, np.float32)
         assert (forest.apply(X) == (forest.left[0] if is_left else forest.right[0])).all(), x
 
@@ -181,7 +181,7 @@ def first_leaf(forest):
         (lambda f: {"set_offset": put(f.set_offset, -1, 10**6)}, "set_offset must rise from 0"),
         (lambda f: {"set_offset": put(f.set_offset, 1, 2**63 - 1)}, "set_offset must rise from 0"),
         (lambda f: {"set_offset": put(f.set_offset, 1, -1)}, "set_offset must rise from 0"),
-        (lambda f: {"set_offset": np.zeros(0, np.int64)}, "set_offset must rise from 0"),
+        (lambda _: {"set_offset": np.zeros(0, np.int64)}, "set_offset must rise from 0"),
         (lambda f: {"set_bits": f.set_bits[:-1]}, "set_offset must rise from 0"),
         (lambda f: {"set_bits": f.set_bits.astype(np.int32)}, "set_bits must be a numpy array of uint32"),
         (
@@ -214,3 +214,23 @@ def test_the_last_category_that_there_can_be_is_found():
     forest = one_split([2**24 - 1])
     X = np.array([[2**24 - 1], [2**24 - 2], [2**24]], np.float32)
     assert (forest.apply(X)[:, 0] == forest.left[0]).tolist() == [True, False, False]
+
+
+def test_a_forest_with_sets_is_pruned_refined_and_merged_and_not_packed(forest):
+    rng = np.random.default_rng(1)
+    X = rows_of_categories(rng, 300, forest.n_features)
+    y = forest.classes[rng.integers(0, forest.n_classes, len(X))]
+    leaf = forest.apply(X)
+    np.testing.assert_array_equal(bh.refine(forest, X, y, random_state=0).apply(X), leaf)
+    order = bh.pruning_order(forest, X, y, method="reduced_error")[:2]
+    small = bh.prune(forest, X, y, method="reduced_error", n_trees=2)
+    np.testing.assert_array_equal(small.apply(X), leaf[:, np.sort(order)])
+    merged = bh.merge(forest, X, y, max_leaves=20)
+    check_forest(merged)
+    assert merged.n_leaves <= 20
+    assert merged.n_trees == forest.n_trees
+    for tree in range(forest.n_trees):  # rows that were in one leaf still are
+        pairs = {tuple(pair) for pair in np.stack([leaf[:, tree], merged.apply(X)[:, tree]], axis=1).tolist()}
+        assert len(pairs) == len(set(leaf[:, tree].tolist()))
+    with pytest.raises(ValueError, match="categorical splits, and packed models have splits by thresholds only"):
+        bh.pack(forest)

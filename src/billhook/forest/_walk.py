@@ -89,8 +89,16 @@ def walk_tables(forest: "Forest", *, missing: bool) -> Tables | None:
     )
     column_feature = np.append((keys // 2).astype(np.int32), of_sets.feature)
     column_missing_right = np.append(keys % 2 == 1, of_sets.missing_right)
-    sets = of_sets.number, forest.set_offset, forest.set_bits
-    return Tables(forest.offset, column_feature, column_missing_right, *sets, position_bits, *laid_out)
+    return Tables(
+        forest.offset,
+        column_feature,
+        column_missing_right,
+        of_sets.number,
+        forest.set_offset,
+        forest.set_bits,
+        position_bits,
+        *laid_out,
+    )
 
 
 def summation(forest: "Forest") -> Sum:

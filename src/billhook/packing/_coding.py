@@ -28,6 +28,11 @@ class Coding(NamedTuple):
 
 def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: Float32Array | None) -> Coding:
     """Return how a forest is coded, with thresholds of so many bits, chosen for these rows if there are any."""
+    if forest.n_sets > 0:
+        raise ValueError(
+            "this forest has categorical splits, and packed models have splits by thresholds only; train the model "
+            "on one-hot encoded columns"
+        )
     used, of_feature = splits_by_feature(forest)
     thresholds = [np.unique(forest.threshold[nodes]) for nodes in of_feature]
     columns = [None] * used.size if rows is None else [rows[:, feature] for feature in used]
