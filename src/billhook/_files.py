@@ -173,6 +173,14 @@ def write_container(path: str | PathLike[str], contents: Contents) -> None:
             file.write(array.data)
 
 
+def is_container(path: str | PathLike[str]) -> bool:
+    """Return whether a file begins as the files of Billhook do; what is cut off before that is one too."""
+    if os.path.isdir(path):
+        return False
+    with open(path, "rb") as file:
+        return MAGIC.startswith(file.read(len(MAGIC)))
+
+
 def read_container(path: str | PathLike[str]) -> Contents:
     """Read a file and check all that can be checked without knowing what it is for."""
     with open(path, "rb") as file:

@@ -24,8 +24,8 @@ from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
 from billhook.codegen import target_named
-from billhook.forest import load
 from billhook.interop import as_forest
+from billhook.packing import load_forest
 from billhook.tables import (
     CategoricalEncoding,
     Table,
@@ -229,7 +229,7 @@ def _read(table: Any, label: str | None, task: str | None) -> Table:
 def _user_ensemble(model: Any, rows: TrainingRows) -> UserEnsemble:
     """Return the forest that is to be made to fit, its features in the order of the rows', if it goes with them."""
     is_path = isinstance(model, str | PathLike)
-    forest, source = (load(model), str(model)) if is_path else (as_forest(model), "the model")
+    forest, source = (load_forest(model), str(model)) if is_path else (as_forest(model), "the model")
     if (forest.classes is None) != (rows.classes is None):
         task = "regression" if rows.classes is None else "classification"
         raise ValueError(

@@ -12,7 +12,7 @@ from billhook.budget._grow import PRUNING_ROWS, best_first
 from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, TrainingRows, sample_row_numbers
 from billhook.forest import Forest
-from billhook.packing import Coding, RowCodes, coding_of
+from billhook.packing import CategoryQuantizer, Coding, RowCodes, coding_of, on_features, put_sets, threshold_codes
 
 # To see how long it takes, an estimator is fitted to so many times more rows, if that takes this share of the time.
 MORE_ROWS, SHARE_TO_SEE = 8, 0.2
@@ -90,18 +90,31 @@ def n_values_of(forest: Forest) -> int:
 
 
 def with_all_codes(forest: Forest, coding: Coding, rows: TrainingRows) -> tuple[Forest, Coding, RowCodes]:
-    """Return the forest with codes for thresholds, the codes of all features, and the rows in them."""
-    threshold = forest.threshold.copy()
-    n_features = forest.n_features
-    place = dict(zip(coding.used.tolist(), range(coding.used.size), strict=True))
+    """Return the forest with codes for thresholds, the codes of all features, and the rows in them.
+
+    What is split by categories follows all features, as features of its own.
+    """
+    feature, threshold = forest.feature.copy(), forest.threshold.copy()
+    n_features, n_ordered = forest.n_features, sum(not isinstance(q, CategoryQuantizer) for q in coding.quantizers)
+    place = dict(zip(coding.used[:n_ordered].tolist(), range(n_ordered), strict=True))
+    of_sets = coding.used[n_ordered:]
     in_use = [coding.quantizers[place[k]] if k in place else None for k in range(n_features)]
-    codes = RowCodes(rows.X, in_use, missing_values=rows.has_missing)
+    X = rows.X if of_sets.size == 0 else np.concatenate([rows.X, rows.X[:, of_sets]], axis=1)
+    codes = RowCodes(X, [*in_use, *coding.quantizers[n_ordered:]], missing_values=rows.has_missing)
     if not coding.used.size:
         return forest, coding, codes
-    for feature, quantizer, values in zip(coding.used.tolist(), coding.quantizers, coding.values, strict=True):
-        at = forest.feature == feature
-        threshold[at] = quantizer.threshold_codes(forest.threshold[at], values)
+    for used, k in place.items():
+        at = (forest.feature == used) & (forest.category_set < 0)
+        threshold[at] = threshold_codes(forest.threshold[at], coding.quantizers[k], coding.values[k])
+    put_sets(feature, threshold, forest, coding, n_features - n_ordered)
     # Features that no split tests have a code too: any.
-    number = [place.get(feature, 0) for feature in range(n_features)]
-    whole = Coding(np.arange(n_features), [coding.quantizers[k] for k in number], [coding.values[k] for k in number])
-    return replace(forest, threshold=threshold), whole, codes
+    number = [*(place.get(k, 0) for k in range(n_features)), *range(n_ordered, coding.used.size)]
+    whole = Coding(
+        np.append(np.arange(n_features), of_sets),
+        [coding.quantizers[k] for k in number],
+        [coding.values[k] for k in number],
+    )
+    names = forest.feature_names
+    if names is not None:
+        names = (*names, *(names[k] for k in of_sets.tolist()))
+    return on_features(forest, feature, threshold, whole.used.size, feature_names=names), whole, codes

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.cli._tables import print_table
-from billhook.forest import Forest, load
-from billhook.packing import Packed
+from billhook.forest import Forest
+from billhook.packing import Packed, load_forest
 from billhook.tables import features_of, labels_like, read_features
 
 Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
@@ -22,7 +22,7 @@ def read(arguments: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], ND
     """Return the forest, the rows and their labels; before that, refuse to replace a file that is there."""
     if Path(arguments.out).exists() and not arguments.force:
         raise FileExistsError(f"{arguments.out} is there already; --force replaces it")
-    forest = load(arguments.model)
+    forest = load_forest(arguments.model)
     X, y = read_rows(arguments.table, arguments.label, forest)
     print(f"{arguments.model}: {forest!r}", file=sys.stderr)
     return forest, X, y
@@ -36,8 +36,7 @@ def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[n
 
 def categorical_of(model: Forest | Packed) -> frozenset[str]:
     """Return the names of the categorical columns of a model, whatever their cells look like."""
-    encoding = model.encoding if isinstance(model, Packed) else None
-    return frozenset() if encoding is None else encoding.categorical
+    return frozenset() if model.encoding is None else model.encoding.categorical
 
 
 def compare(before: Forest, after: Forest, tables: list[Rows], others: Iterable[Sequence[str]] = ()) -> None:

@@ -6,11 +6,12 @@ from billhook.codegen._reader import (
     BITS_OF_FLOAT,
     BITS_OF_WHOLE,
     bit_of,
-    code_of,
     code_type,
     count,
+    counters,
     data,
     find_codes,
+    functions_of_codes,
     mask,
     missing_code,
     place,
@@ -31,7 +32,7 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
             take(packed),
             *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
             *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
-            *([code_of(packed)] if n_used else []),
+            *functions_of_codes(packed),
             *([ask(packed)] if packed.layout.ask_bits else []),
             *([number_of_test(packed)] if packed.layout.group else []),
             _add_trees(packed),
@@ -46,14 +47,12 @@ def _scores(packed: Packed, kind: Input, prefix: str) -> str:
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)\n{{\n"
     if n_used == 0:
         return f"{begin}    (void)x;\n    add_trees(scores);\n}}\n"
-    first = "    uint32_t first = 0;\n" if packed.layout.grid == "ranks" else ""
     answers, asked = "", "codes"
     if packed.layout.ask_bits:
         answers, asked = f"    uint8_t answers[{packed.layout.n_pairs // 8 + 1}];\n", "answers"
     ask_all = "    ask(codes, answers);\n" if answers else ""
     return f"""{begin}    {code_type(packed)} codes[{n_used}];
-{answers}    {count(n_used)} k;
-{first}{find_codes(packed, kind)}{ask_all}    add_trees({asked}, scores);
+{answers}{counters(packed)}{find_codes(packed, kind)}{ask_all}    add_trees({asked}, scores);
 }}
 """
 

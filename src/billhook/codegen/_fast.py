@@ -14,11 +14,13 @@ from billhook.codegen._fast_leaves import LeafCode, leaves_of
 from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
 from billhook.codegen._reader import (
     BITS_OF_FLOAT,
-    code_of,
+    BITS_OF_WHOLE,
     code_type,
     count,
+    counters,
     data,
     find_codes,
+    functions_of_codes,
     missing_code,
     place,
     take,
@@ -52,29 +54,41 @@ class Comparisons:
 
 def fast(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the functions that compute scores from features."""
-    uses_codes = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
+    uses_codes = _uses_codes(packed, form)
     parts = []
     if uses_codes:
         # What comes before the trees, and three bytes more, since numbers are read by four.
         n_bytes = packed.layout.sections["trees"] + 3
         has_ids = packed.layout.id_bits > 0 and not packed.layout.has_map
-        reads_bits = has_ids or packed.layout.grid == "ranks" or packed.layout.n_grids > 0
+        reads_bits = has_ids or packed.layout.grid == "ranks" or packed.layout.n_grids or packed.layout.n_categorical
         parts += [data(packed, n_bytes), place(n_bytes)] if n_bytes > 3 else []
-        parts += [take(packed) if reads_bits else "", BITS_OF_FLOAT, code_of(packed)]
+        parts += [take(packed)] if reads_bits else []
+        parts += [BITS_OF_FLOAT] if "float" in form.inputs else []
+        parts += [BITS_OF_WHOLE] if packed.layout.n_categorical and form.inputs != ("float",) else []
+        parts += functions_of_codes(packed)
     has_reader = uses_codes and packed.layout.sections["trees"] > 0
     leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader)
     trees = []
+    compared: set[str] = set()
     for kind in form.inputs:
         tests = _tests(packed, kind, uses_codes=uses_codes)
-        trees += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+        if tests.kind not in compared:  # several kinds of features may become the same codes
+            trees += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+        compared.add(tests.kind)
         trees.append(_scores(packed, kind, tests, leaves, prefix, uses_codes=uses_codes))
     if any("BITS(" in text for text in trees):
         parts += [BITS_OF_FLOAT, "#define BITS(k) (int32_t)bits_of(x[k])\n"]
     return Program("\n".join(part for part in [*parts, leaves.declared, *trees] if part), adds_up=leaves.adds_up)
 
 
+def _uses_codes(packed: Packed, form: Form) -> bool:
+    """Return whether features become codes before they are compared: categories always do."""
+    is_small = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
+    return is_small or packed.layout.n_categorical > 0
+
+
 def _tests(packed: Packed, kind: Input, *, uses_codes: bool) -> Comparisons:
-    if kind != "float":
+    if kind != "float" and packed.layout.n_categorical == 0:
         low, high = LIMITS[kind]
         limit = np.floor(packed.bounds.astype(np.float64))
         return Comparisons(kind, f"const {kind}_t *x", _whole_tests(packed, limit, low, high))
@@ -177,8 +191,9 @@ def _scores(
 ) -> str:
     layout = packed.layout
     declared, prepared, features = "", "", "x"
-    if kind == "float" and layout.n_used and (uses_codes or layout.missing != "none"):
-        declared, prepared, features = _prepared(packed, uses_codes=uses_codes)
+    is_prepared = kind == "float" and layout.n_used and (uses_codes or layout.missing != "none")
+    if is_prepared or layout.n_categorical:
+        declared, prepared, features = _prepared(packed, kind, uses_codes=uses_codes)
     functions = [_name(tests, tree, 0) for tree in range(layout.n_trees)]
     counters, body = leaves.scores(functions, features)
     text = f"{declared}{counters}{prepared}{body}"
@@ -205,14 +220,13 @@ def _scores(
 """
 
 
-def _prepared(packed: Packed, *, uses_codes: bool) -> tuple[str, str, str]:
-    """Return declarations, statements and the name of what is compared instead of floats."""
+def _prepared(packed: Packed, kind: Input, *, uses_codes: bool) -> tuple[str, str, str]:
+    """Return declarations, statements and the name of what is compared instead of the features."""
     layout = packed.layout
     n_used = layout.n_used
-    counter = f"    {count(n_used)} k;\n"
     if uses_codes:
-        first = "    uint32_t first = 0;\n" if layout.grid == "ranks" else ""
-        return f"    {code_type(packed)} codes[{n_used}];\n{counter}{first}", find_codes(packed, "float"), "codes"
+        return f"    {code_type(packed)} codes[{n_used}];\n{counters(packed)}", find_codes(packed, kind), "codes"
+    counter = f"    {count(n_used)} k;\n"
     missing = f"""        if ((bits[k] & 0x7FFFFFFF) > {hex(INFINITY)})
             bits[k] = {NOT_A_NUMBER[layout.missing]};
 """
@@ -220,6 +234,6 @@ def _prepared(packed: Packed, *, uses_codes: bool) -> tuple[str, str, str]:
     if n_used == packed.n_features:
         return f"    int32_t bits[{n_used}];\n{counter}", copy.format(n_used, "k", missing), "bits"
     numbers = ", ".join(map(str, packed.used.tolist()))
-    kind = count(packed.n_features)
-    declared = f"    static const {kind} used[{n_used}] = {{{numbers}}};\n    int32_t bits[{n_used}];\n{counter}"
+    smallest = count(packed.n_features)
+    declared = f"    static const {smallest} used[{n_used}] = {{{numbers}}};\n    int32_t bits[{n_used}];\n{counter}"
     return declared, copy.format(n_used, "used[k]", missing), "bits"

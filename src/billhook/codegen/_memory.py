@@ -42,9 +42,10 @@ def least_flash(packed: Packed, form: Form) -> int:
 def least_stack(packed: Packed, form: Form) -> int:
     """Return how many bytes of memory features and scores take at least while a row is computed."""
     scores = 4 * packed.layout.n_columns
-    if form.inputs[0] == "float" and form.layout == "fast" and not form.is_small:
+    has_codes = form.layout == "compact" or packed.layout.n_categorical > 0
+    if form.inputs[0] == "float" and not has_codes and not form.is_small:
         return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
-    if form.layout == "fast" and form.inputs[0] != "float":
+    if not has_codes and form.inputs[0] != "float":
         return scores
     answers = packed.layout.n_pairs // 8 + 1 if form.layout == "compact" and packed.layout.ask_bits else 0
     return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2) + answers

@@ -236,6 +236,30 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
 """
 
 
+def code_of_category(packed: Packed) -> str:
+    """Return the function from the bits of a float to the code of the category that it is, cut off towards zero."""
+    layout = packed.layout
+    missing = f"""    if ((bits & 0x7FFFFFFF) > 0x7F800000)
+        return {missing_code(packed)};
+"""
+    at = f"(place)(table + (place)category * {layout.category_bits}u)"
+    return f"""/* The code of the category that a number is, cut off towards zero, in a table of n; the highest if it has none. */
+static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t n)
+{{
+    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7);
+    uint16_t category = 0;
+{"" if layout.missing == "none" else missing}    if (power >= 127) {{
+        if (power > 142 || bits >> 31)
+            return {(1 << layout.category_bits) - 1};
+        category = (uint16_t)((0x800000 | (bits & 0x7FFFFF)) >> (150 - power));
+    }}
+    if (category >= n)
+        return {(1 << layout.category_bits) - 1};
+    return ({code_type(packed)})({taken(at, layout.category_bits)});
+}}
+"""
+
+
 def take(packed: Packed) -> str:
     """Return the function that reads numbers of any width, up to 25 bits."""
     layout = packed.layout
@@ -278,14 +302,17 @@ def find_codes(packed: Packed, kind: str) -> str:
         at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
         where = taken(at, layout.id_bits)
     bits = f"bits_of(x[{where}])" if kind == "float" else f"bits_of_whole(x[{where}])"
+    categories = _find_categories(packed, bits) if layout.n_categorical else ""
+    if layout.n_ordered == 0:
+        return f"    k = 0;\n{categories}"
     if layout.grid == "ranks":
         at = f"{bit_of(packed, 'grids')} + (place)k * {layout.count_bits}u"
-        return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
+        return f"""{declared}    for (k = 0; k < {layout.n_ordered}; k++) {{
         uint16_t n = (uint16_t)(take((place)({at})) & {mask(layout.count_bits)});
 {found}        codes[k] = code_of({bits}, first, n);
         first += n;
     }}
-"""
+{categories}"""
     at = ""
     if layout.step_bytes:
         number = "k"
@@ -293,7 +320,34 @@ def find_codes(packed: Packed, kind: str) -> str:
             at = f"(place)({bit_of(packed, 'steps')} + (place)k * {layout.grid_bits}u)"
             number = f"({taken(at, layout.grid_bits)})"
         at = f", (place)({layout.sections['grids']}u + (place){number} * {layout.step_bytes}u)"
-    return f"""{declared}    for (k = 0; k < {layout.n_used}; k++) {{
+    return f"""{declared}    for (k = 0; k < {layout.n_ordered}; k++) {{
 {found}        codes[k] = code_of({bits}{at});
     }}
+{categories}"""
+
+
+def _find_categories(packed: Packed, bits: str) -> str:
+    """Return statements that turn the values of the categorical features, which come last, into codes."""
+    layout = packed.layout
+    at = f"{bit_of(packed, 'sizes')} + (place)(k - {layout.n_ordered}u) * {layout.size_bits}u"
+    return f"""    for (; k < {layout.n_used}; k++) {{
+        uint16_t n = (uint16_t)({taken(f"(place)({at})", layout.size_bits)});
+        codes[k] = code_of_category({bits}, table, n);
+        table = (place)(table + (place)n * {layout.category_bits}u);
+    }}
 """
+
+
+def counters(packed: Packed) -> str:
+    """Return declarations of what `find_codes` counts with."""
+    layout = packed.layout
+    first = "    uint32_t first = 0;\n" if layout.n_ordered and layout.grid == "ranks" else ""
+    table = f"    place table = {bit_of(packed, 'categories')};\n" if layout.n_categorical else ""
+    return f"    {count(layout.n_used)} k;\n{first}{table}"
+
+
+def functions_of_codes(packed: Packed) -> list[str]:
+    """Return the functions that `find_codes` calls."""
+    layout = packed.layout
+    ordered = [code_of(packed)] if layout.n_ordered else []
+    return [*ordered, *([code_of_category(packed)] if layout.n_categorical else [])]

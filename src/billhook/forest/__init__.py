@@ -1,9 +1,10 @@
 """One flat, frozen set of arrays for any tree ensemble."""
 
+from billhook.forest._check import check_encoding
 from billhook.forest._derive import derive
 from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
-from billhook.forest._load import forest_from, labels_from_json, load
+from billhook.forest._load import forest_from, labels_from_json
 from billhook.forest._repr import count_of, prediction_of
 from billhook.forest._rows import as_rows, round_down
 from billhook.forest._save import labels_to_json
@@ -17,6 +18,7 @@ __all__ = [
     "as_targets",
     "as_weights",
     "categories_of",
+    "check_encoding",
     "constant_trees",
     "count_of",
     "cut_back",
@@ -25,7 +27,6 @@ __all__ = [
     "forest_from",
     "labels_from_json",
     "labels_to_json",
-    "load",
     "pool_sets",
     "prediction_of",
     "round_down",

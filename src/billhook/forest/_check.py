@@ -1,6 +1,6 @@
 """What makes a set of arrays a forest."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from billhook.forest._sets import check_sets
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
+    from billhook.tables import Encoding
 
 DTYPES = {
     "feature": np.dtype(np.int32),
@@ -73,6 +74,7 @@ def check_forest(forest: "Forest") -> None:
     _check_trees(forest)
     check_sets(forest)
     _check_output(forest)
+    check_encoding(forest)
     for name in FINITE:
         check_finite(name, getattr(forest, name))
 
@@ -81,6 +83,34 @@ def check_finite(name: str, numbers: NDArray[np.float64]) -> None:
     """Raise ValueError if one of them is an infinity or not a number."""
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name} holds numbers that are not finite")
+
+
+class HasEncoding(Protocol):
+    """A forest or a packed model."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Their names, if they have any."""
+
+    @property
+    def encoding(self) -> "Encoding | None":
+        """How the columns of a table become the features."""
+
+
+def check_encoding(model: HasEncoding) -> None:
+    """Raise ValueError unless an encoding, if there is one, gives the features of the model."""
+    encoding = model.encoding
+    if encoding is None:
+        return
+    encoding.check()
+    if encoding.n_features != model.n_features:
+        raise ValueError(f"the encoding gives {encoding.n_features} features; the model takes {model.n_features}")
+    if model.feature_names != encoding.feature_names:
+        raise ValueError("feature_names must be those of the encoding")
 
 
 def _check_trees(forest: "Forest") -> None:

@@ -14,6 +14,7 @@ from billhook.forest._sets import no_sets
 
 if TYPE_CHECKING:
     from billhook.kernels import Walker
+    from billhook.tables import Encoding
 
 Link = Literal["identity", "softmax", "logistic", "exp"]
 Rounding = Literal["nearest", "down"]
@@ -92,6 +93,9 @@ class Forest:
         Where the words of each set begin in `set_bits`; ``[0]`` if not given.
     set_bits : uint32 array (words)
         The sets: category c is bit ``c % 32`` of word ``c // 32`` of a set. Empty if not given.
+    encoding : Encoding, optional
+        How the columns of a table become the features; `feature_names` are then its. Data frames with these columns
+        are encoded on the way in; arrays hold the features themselves.
     """
 
     feature: NDArray[np.int32]
@@ -121,6 +125,7 @@ class Forest:
     category_set: NDArray[np.int32] = None  # type: ignore[assignment]  # never after __post_init__
     set_offset: NDArray[np.int64] = None  # type: ignore[assignment]
     set_bits: NDArray[np.uint32] = None  # type: ignore[assignment]
+    encoding: "Encoding | None" = None
 
     def __post_init__(self) -> None:
         self._fill_in_sets()
@@ -231,6 +236,11 @@ class Forest:
                 f"give one weight for each, shape ({self.n_trees},)"
             )
         return replace(self, tree_weight=tree_weight)
+
+    def with_encoding(self, encoding: "Encoding | None") -> Self:
+        """Return the forest with an encoding of a table's columns, and the names of its features."""
+        names = self.feature_names if encoding is None else encoding.feature_names
+        return replace(self, encoding=encoding, feature_names=names)
 
     def size(self, accounting: Literal["paper"] = "paper", *, bytes_per_node: int | None = None) -> int:
         """Return the size in bytes.

@@ -1,37 +1,21 @@
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._files import Contents, ModelFileError, read_container
+from billhook._files import Contents, ModelFileError
 from billhook.forest._check import MAX_LABEL_BYTES
 from billhook.forest._forest import Forest
 from billhook.forest._save import KIND, META, arrays_of
-
-
-def load(path: str | PathLike[str]) -> Forest:
-    """Return the forest that `Forest.save` wrote to this file.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, made up, or of another version; it says what is wrong.
-    """
-    try:
-        return forest_from(read_container(path))
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
+from billhook.tables import encoding_from_json
 
 
 def forest_from(contents: Contents) -> Forest:
     """Return the forest that the contents of a file describe."""
     kind, meta, arrays, version = contents
     if kind != KIND:
-        what = "a packed model" if kind == "packed" else f"{kind!r}"
-        raise ModelFileError(
-            f"the file holds {what}, not a forest: give the file of the forest itself, as Forest.save writes it"
-        )
+        raise ModelFileError(f"the file holds {kind!r}, not a forest or a packed model")
+    encoding = meta.pop("encoding", None) if version > 1 else None
     if set(meta) != set(META):
         raise ModelFileError(f"the header must describe {', '.join(META)}; it has {', '.join(map(str, meta))}")
     if set(arrays) != set(arrays_of(version)):
@@ -41,6 +25,8 @@ def forest_from(contents: Contents) -> Forest:
         meta["classes"] = labels_from_json(meta["classes"])
     fields: dict[str, Any] = {**arrays, **meta}
     try:
+        if encoding is not None:
+            fields["encoding"] = encoding_from_json(encoding)
         return Forest(**fields)
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"the file does not hold a valid forest: {error}") from None

@@ -5,6 +5,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame
+
 # What the walk reads as it is.
 ReadableRows = NDArray[np.float32] | NDArray[np.float64]
 FLOAT32 = np.dtype(np.float32)
@@ -28,6 +30,10 @@ class Model(Protocol):
     def rounding(self) -> str:
         """How other numbers become float32."""
 
+    @property
+    def encoding(self) -> Encoding | None:
+        """How the columns of a table become the features."""
+
 
 def as_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32]:
     """Return X as a C-contiguous float32 array with the forest's number of features, or say what is wrong with it.
@@ -36,6 +42,8 @@ def as_rows(X: ArrayLike, forest: Model) -> NDArray[np.float32]:
     """
     if type(X) is np.ndarray and X.dtype == FLOAT32 and X.flags.num & CONTIGUOUS == CONTIGUOUS:
         rows = X
+    elif forest.encoding is not None and _is_to_be_encoded(X, forest.encoding):
+        rows = features_of(X, forest)
     else:
         names = _names_of(X)
         if names is not None:
@@ -67,6 +75,16 @@ def round_down(numbers: NDArray[Any]) -> NDArray[np.float32]:
     with np.errstate(over="ignore", under="ignore"):
         nearest = np.asarray(numbers.astype(np.float32))
         return np.nextafter(nearest, np.float32(-np.inf), out=nearest, where=nearest > numbers)
+
+
+def _is_to_be_encoded(X: Any, encoding: Encoding) -> bool:
+    """Return whether this is a data frame with the columns that are encoded, and not with the features."""
+    if not is_frame(X):
+        return False
+    if tuple(X.columns) != encoding.feature_names:
+        return True
+    categorical = frame_columns(X, names=encoding.categorical).values()
+    return any(isinstance(column, Categorical) for column in categorical)
 
 
 def _as_float32(X: Any, names: list[Any] | None, rounding: str) -> NDArray[np.float32]:

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from billhook._files import Contents, write_container
 from billhook.forest._check import DTYPES, OF_SETS
+from billhook.tables import encoding_to_json
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -14,17 +15,19 @@ META = ("link", "task", "n_features", "averages", "refined", "ties", "rounding",
 
 
 def save_forest(forest: "Forest", path: str | PathLike[str]) -> None:
-    """Write the forest to one file, which older readers can read if it has no categorical splits."""
+    """Write the forest to one file, which older readers can read if it has no categories."""
     meta = {name: getattr(forest, name) for name in META}
     if forest.classes is not None:
         meta["classes"] = labels_to_json(forest.classes)
-    version = 2 if forest.n_sets > 0 else 1
+    if forest.encoding is not None:
+        meta["encoding"] = encoding_to_json(forest.encoding)
+    version = 2 if forest.n_sets > 0 or forest.encoding is not None else 1
     arrays = {name: getattr(forest, name) for name in arrays_of(version)}
     write_container(path, Contents(KIND, meta, arrays, version))
 
 
 def arrays_of(version: int) -> tuple[str, ...]:
-    """Return the names of the arrays in a file of this version: the first had no categorical splits."""
+    """Return the names of the arrays in a file of this version: the first had no categories."""
     return tuple(name for name in DTYPES if version > 1 or name not in OF_SETS)
 
 

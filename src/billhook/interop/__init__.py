@@ -2,11 +2,13 @@
 
 from billhook.interop._boosting_parameters import boosting_parameters
 from billhook.interop._dispatch import as_forest, to_estimator
+from billhook.interop._files import read_file
 from billhook.interop._in_bag import in_bag_mask
 
 __all__ = [
     "as_forest",
     "boosting_parameters",
     "in_bag_mask",
+    "read_file",
     "to_estimator",
 ]

@@ -22,7 +22,24 @@ def read(model: Any) -> Forest:
     Booster predicts with all of them.
     """
     booster, labels, is_classifier, n_rounds = _booster_of(model)
-    learner = json.loads(booster.save_raw("json"))["learner"]
+    return _forest_of(
+        json.loads(booster.save_raw("json")),
+        labels,
+        is_classifier=is_classifier,
+        n_rounds=n_rounds,
+        origin=f"xgboost.{type(model).__name__}",
+    )
+
+
+def read_json(model: dict[str, Any]) -> Forest:
+    """Return the forest of a model that XGBoost wrote as JSON."""
+    return _forest_of(model, None, is_classifier=False, n_rounds=None, origin="xgboost.Booster")
+
+
+def _forest_of(
+    model: dict[str, Any], labels: NDArray[Any] | None, *, is_classifier: bool, n_rounds: int | None, origin: str
+) -> Forest:
+    learner = model["learner"]
     objective = learner["objective"]["name"]
     gradient_booster = learner["gradient_booster"]
     weights = None
@@ -39,7 +56,7 @@ def read(model: Any) -> Forest:
     link = _link(objective, is_classifier)
     n_trees = len(parts["trees"])
     if n_rounds is not None:
-        in_round = n_trees // max(1, booster.num_boosted_rounds())
+        in_round = n_trees // max(1, len(parts["iteration_indptr"]) - 1)
         n_trees = min(n_trees, n_rounds * in_round)
     trees = [_tree(tree, learner) for tree in parts["trees"][:n_trees]]
     if not trees:
@@ -61,7 +78,7 @@ def read(model: Any) -> Forest:
         n_features=int(learner["learner_model_param"]["num_feature"]),
         classes=labels,
         feature_names=None if names is None else tuple(names),
-        origin=f"xgboost.{type(model).__name__}",
+        origin=origin,
     )
 
 

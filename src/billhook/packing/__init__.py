@@ -1,13 +1,13 @@
 """Forests quantized, bit-packed and counted to the byte."""
 
 from billhook.packing._binning import BinnedFeatures, CodedFeatures, bin_features, code_features
-from billhook.packing._coding import Coding, coding_of, with_codes
-from billhook.packing._file import load
+from billhook.packing._coding import Coding, coding_of, on_features, put_sets, threshold_codes, with_codes
+from billhook.packing._file import load, load_forest
 from billhook.packing._groups import Group
 from billhook.packing._layout import ByteLayout
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
 from billhook.packing._packed import Packed, codes_of
-from billhook.packing._quantizers import KEY_SHIFTS, RankQuantizer, UniformQuantizer
+from billhook.packing._quantizers import KEY_SHIFTS, CategoryQuantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._report import PackReport, pack_report
 from billhook.packing._row_codes import RowCodes
 
@@ -15,6 +15,7 @@ __all__ = [
     "KEY_SHIFTS",
     "BinnedFeatures",
     "ByteLayout",
+    "CategoryQuantizer",
     "CodedFeatures",
     "Coding",
     "Group",
@@ -28,9 +29,13 @@ __all__ = [
     "codes_of",
     "coding_of",
     "load",
+    "load_forest",
+    "on_features",
     "pack",
     "pack_on_codes",
     "pack_report",
+    "put_sets",
     "size_on_codes",
+    "threshold_codes",
     "with_codes",
 ]

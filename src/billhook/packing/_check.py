@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from billhook.forest import check_encoding
 from billhook.packing._layout import FACTOR_BITS
 from billhook.packing._quantizers import KEY_SHIFTS, NO_SHIFT, POWERS, Quantizer, RankQuantizer, UniformQuantizer
 
@@ -22,6 +23,7 @@ def check_packed(packed: "Packed") -> None:
         raise ValueError(f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves")
     if layout.n_inner and not layout.n_used:
         raise ValueError(f"{layout.n_inner} splits test no feature")
+    _check_categories(packed)
     if layout.grid == "steps" and layout.n_used:
         _check_uniform(packed.quantizers)
     if type(packed.scale) is not float or not np.isfinite(packed.scale) or packed.scale <= 0.0:
@@ -53,6 +55,17 @@ def check_packed(packed: "Packed") -> None:
         raise ValueError("the scores do not fit 32 bits")
 
 
+def _check_categories(packed: "Packed") -> None:
+    """Raise ValueError unless the features in use are each there once, but for categorical ones."""
+    layout = packed.layout
+    if layout.n_categorical > layout.n_used or (layout.n_categorical == 0) != (layout.category_bits == 0):
+        raise ValueError(
+            f"{layout.n_categorical} of {layout.n_used} features cannot have {layout.category_bits} bits"
+        )
+    if layout.has_map and layout.n_categorical:
+        raise ValueError("a bit for each feature cannot say which are in use more than once")
+
+
 def _check_about(packed: "Packed") -> None:
     """Raise ValueError unless what is said about the model are words that there are."""
     tasks = ("regression",) if packed.classes is None else ("classification",)
@@ -72,18 +85,6 @@ def _check_about(packed: "Packed") -> None:
     names = packed.feature_names
     if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
         raise ValueError("feature_names must be strings")
-
-
-def check_encoding(packed: "Packed") -> None:
-    """Raise ValueError unless an encoding, if there is one, gives the features of the model."""
-    encoding = packed.encoding
-    if encoding is None:
-        return
-    encoding.check()
-    if encoding.n_features != packed.n_features:
-        raise ValueError(f"the encoding gives {encoding.n_features} features; the model takes {packed.n_features}")
-    if packed.feature_names != encoding.feature_names:
-        raise ValueError("feature_names must be those of the encoding")
 
 
 def _check_uniform(quantizers: list[Quantizer]) -> None:

@@ -1,15 +1,17 @@
 """A forest on codes: the features in use, and how values and thresholds become whole numbers."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest, derive
+from billhook.packing._category_codes import CATEGORY_BITS, code_categories
 from billhook.packing._fit_quantizers import exact_quantizers, feature_values, fitted_quantizer
 from billhook.packing._order import splits_by_feature
-from billhook.packing._quantizers import Quantizer, RankQuantizer
+from billhook.packing._quantizers import CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
 
 NO_VALUES = np.zeros(0)
 # Codes of 16 bits, of which one is that of a missing value.
@@ -19,24 +21,34 @@ STEP_BYTES = 4
 
 
 class Coding(NamedTuple):
-    """The features in use, how their values become codes, and the values that thresholds have to tell apart."""
+    """The features in use, how their values become codes, and the values that thresholds have to tell apart.
+
+    A feature with categorical splits is there once for each of its chains of sets, behind all others; `place_of_set`
+    is the place in the coding, and the code, of each set that a feature is split by.
+    """
 
     used: Int64Array
     quantizers: list[Quantizer]
     values: list[Vector]
+    place_of_set: dict[tuple[int, int], tuple[int, int]] = {}  # noqa: RUF012 - never changed
 
 
 def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: Float32Array | None) -> Coding:
     """Return how a forest is coded, with thresholds of so many bits, chosen for these rows if there are any."""
-    if forest.n_sets > 0:
-        raise ValueError(
-            "this forest has categorical splits, and packed models have splits by thresholds only; train the model "
-            "on one-hot encoded columns"
-        )
     used, of_feature = splits_by_feature(forest)
     thresholds = [np.unique(forest.threshold[nodes]) for nodes in of_feature]
     columns = [None] * used.size if rows is None else [rows[:, feature] for feature in used]
-    return coding_of_thresholds(used, thresholds, threshold_bits, int((forest.feature >= 0).sum()), columns)
+    n_splits = int((forest.feature >= 0).sum())
+    by_threshold = coding_of_thresholds(used, thresholds, threshold_bits, n_splits, columns)
+    # The codes of steps have as many bits as their formula says; those of categories are to have no more.
+    steps = [quantizer.bits for quantizer in by_threshold.quantizers if isinstance(quantizer, UniformQuantizer)]
+    categories = code_categories(forest, max(steps, default=CATEGORY_BITS))
+    return Coding(
+        np.append(used, categories.used),
+        [*by_threshold.quantizers, *categories.quantizers],
+        by_threshold.values + [NO_VALUES] * categories.used.size,
+        {key: (used.size + chain, code) for key, (chain, code) in categories.place.items()},
+    )
 
 
 def coding_of_thresholds(
@@ -70,11 +82,43 @@ def with_codes(forest: Forest, coding: Coding) -> Forest:
     """Return the forest on codes: features are numbered among those in use, thresholds are codes."""
     feature, threshold = forest.feature.copy(), forest.threshold.copy()
     _, of_feature = splits_by_feature(forest)
-    for k, (nodes, quantizer, values) in enumerate(zip(of_feature, coding.quantizers, coding.values, strict=True)):
+    # Zipped to the shorter: what follows in the coding are categories.
+    for k, (nodes, quantizer, values) in enumerate(zip(of_feature, coding.quantizers, coding.values, strict=False)):
         feature[nodes] = k
-        threshold[nodes] = quantizer.threshold_codes(forest.threshold[nodes], values)
-    n_features = max(coding.used.size, 1)
-    return derive(forest, feature=feature, threshold=threshold, n_features=n_features, feature_names=None)
+        threshold[nodes] = threshold_codes(forest.threshold[nodes], quantizer, values)
+    put_sets(feature, threshold, forest, coding)
+    return on_features(forest, feature, threshold, max(coding.used.size, 1))
+
+
+def threshold_codes(threshold: Float32Array, quantizer: Quantizer, values: Vector) -> Int64Array:
+    """Return the codes of thresholds of a feature that has some."""
+    assert not isinstance(quantizer, CategoryQuantizer)
+    return quantizer.threshold_codes(threshold, values)
+
+
+def put_sets(
+    feature: NDArray[np.int32], threshold: Float32Array, forest: Forest, coding: Coding, first: int = 0
+) -> None:
+    """Set feature and code of the nodes that test a set of categories; features of the coding count from `first`."""
+    for node in np.flatnonzero(forest.category_set >= 0).tolist():
+        place, code = coding.place_of_set[int(forest.feature[node]), int(forest.category_set[node])]
+        feature[node], threshold[node] = first + place, code
+
+
+def on_features(
+    forest: Forest, feature: NDArray[np.int32], threshold: Float32Array, n_features: int, **names: Any
+) -> Forest:
+    """Return the forest on codes of other features, all of which it splits by thresholds."""
+    return derive(
+        forest,
+        feature=feature,
+        threshold=threshold,
+        n_features=n_features,
+        category_set=np.full(forest.n_nodes, -1),
+        set_offset=np.zeros(1),
+        set_bits=np.zeros(0),
+        **{"feature_names": None, "encoding": None, **names},
+    )
 
 
 def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
@@ -82,7 +126,7 @@ def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
     left, number = np.unique(walked.feature[walked.feature >= 0], return_inverse=True)
     feature = walked.feature.copy()
     feature[feature >= 0] = number
-    kept = derive(walked, feature=feature, n_features=max(left.size, 1), feature_names=None)
+    kept = derive(walked, feature=feature, n_features=max(left.size, 1), feature_names=None, encoding=None)
     return kept, Coding(
         coding.used[left], [coding.quantizers[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
     )

@@ -11,7 +11,14 @@ from billhook.packing._gaps import unpack_gaps
 from billhook.packing._groups import Group, unpack_groups
 from billhook.packing._layout import ByteLayout
 from billhook.packing._leaf_values import by_leaf
-from billhook.packing._quantizers import NO_SHIFT, Quantizer, RankQuantizer, UniformQuantizer, from_ordered_keys
+from billhook.packing._quantizers import (
+    NO_SHIFT,
+    CategoryQuantizer,
+    Quantizer,
+    RankQuantizer,
+    UniformQuantizer,
+    from_ordered_keys,
+)
 
 
 def _section(layout: ByteLayout, data: Bytes, name: str) -> Bytes:
@@ -91,17 +98,30 @@ def decode_factors(layout: ByteLayout, data: Bytes) -> Int64Array | None:
 
 def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
     """Return how the values of each feature in use become codes."""
+    return [*_ordered_quantizers(layout, data), *_category_quantizers(layout, data)]
+
+
+def _category_quantizers(layout: ByteLayout, data: Bytes) -> list[CategoryQuantizer]:
+    sizes = unpack_bits(_section(layout, data, "sizes"), layout.size_bits, layout.n_categorical)
+    if int(sizes.sum()) != layout.n_categories:
+        raise ValueError(f"the features have {sizes.sum()} categories, not {layout.n_categories}")
+    codes = unpack_bits(_section(layout, data, "categories"), layout.category_bits, layout.n_categories)
+    tables = np.split(codes, np.cumsum(sizes)[:-1]) if sizes.size else []
+    return [CategoryQuantizer(table, 1 << layout.category_bits) for table in tables]
+
+
+def _ordered_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
     raw = _section(layout, data, "grids")
     if layout.grid == "ranks":
-        counts = unpack_bits(raw, layout.count_bits, layout.n_used)
-        begin = -(-layout.count_bits * layout.n_used // 8)
+        counts = unpack_bits(raw, layout.count_bits, layout.n_ordered)
+        begin = -(-layout.count_bits * layout.n_ordered // 8)
         if int(counts.sum()) != layout.n_thresholds:
             raise ValueError(f"the features have {counts.sum()} thresholds, not {layout.n_thresholds}")
         keys = raw[begin : begin + 4 * layout.n_thresholds].copy().view("<u4")
         return [RankQuantizer(part) for part in np.split(from_ordered_keys(keys), np.cumsum(counts)[:-1])]
-    joined = unpack_bits(raw, 8 * layout.step_bytes, layout.n_grids or layout.n_used)
+    joined = unpack_bits(raw, 8 * layout.step_bytes, layout.n_grids or layout.n_ordered)
     if layout.n_grids:
-        joined = joined[unpack_bits(_section(layout, data, "steps"), layout.grid_bits, layout.n_used)]
+        joined = joined[unpack_bits(_section(layout, data, "steps"), layout.grid_bits, layout.n_ordered)]
     shift_bits, offset_bits = 8 * layout.shift_bytes, 8 * layout.offset_bytes
     shift = layout.shift + (joined & ((1 << shift_bits) - 1))
     offset = layout.offset + (joined >> shift_bits & ((1 << offset_bits) - 1))

@@ -5,6 +5,8 @@ All sections stand one after the other in one string of bytes, each at the begin
     features    the number of each feature in use, unless all are, in order; or a bit for each feature if shorter
     grids       how values of a feature become codes: see `_quantizer_bytes`
     steps       the number of each feature's steps, if equal steps are written once
+    sizes       how many categories each categorical feature has; such features come last
+    categories  the codes of all their categories: see `_category_codes`
     trees       how many splits each tree has more than the smallest, and the column it adds to if leaves have one
                 number and rows several
     shapes      2 bits a split: is the left side a split too, is the right
@@ -35,7 +37,7 @@ from billhook.packing._bits import bits_for, pack_bits
 from billhook.packing._layout import FACTOR_BITS, ByteLayout
 from billhook.packing._leaf_values import by_leaf
 from billhook.packing._order import level_order
-from billhook.packing._quantizers import Quantizer, RankQuantizer, UniformQuantizer
+from billhook.packing._quantizers import CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._tests import Tests, pack_tests, with_shortest_tests
 
 
@@ -100,10 +102,11 @@ def layout_without_tables(
     is_split = walked.feature >= 0
     left = walked.missing_left[is_split]
     steps = [quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)]
-    is_ranks = len(steps) < len(quantizers)
+    ranks = [quantizer for quantizer in quantizers if isinstance(quantizer, RankQuantizer)]
+    tables = [quantizer for quantizer in quantizers if isinstance(quantizer, CategoryQuantizer)]
+    sizes = [table.of_category.size for table in tables]
     base = _base(walked, leaf_bits, factor)
     n_inner = np.diff(walked.offset) // 2
-    id_bits = bits_for(n_features) if n_used < n_features else 0
     highest = int(walked.threshold[is_split].max(initial=0.0))
     return ByteLayout(
         n_trees=walked.n_trees,
@@ -113,11 +116,12 @@ def layout_without_tables(
         n_features=n_features,
         n_columns=walked.base.size,
         n_values=walked.value.shape[1],
-        grid="ranks" if is_ranks else "steps",
-        code_bits=bits_for(highest + 1) if is_ranks else max((quantizer.bits for quantizer in steps), default=0),
-        count_bits=bits_for(max(quantizer.n_codes for quantizer in quantizers)) if is_ranks else 0,
+        grid="ranks" if ranks else "steps",
+        code_bits=max((quantizer.bits for quantizer in steps), default=bits_for(highest + 1)),
+        count_bits=bits_for(max((quantizer.n_codes for quantizer in ranks), default=1)),
         **_step_shape(steps),
-        has_map=n_features < n_used * id_bits,
+        # In order, and each once, they are known by a bit each.
+        has_map=not tables and n_used < n_features and n_features < n_used * bits_for(n_features),
         missing="none" if not missing_values else "right" if not left.any() else "left" if left.all() else "split",
         tree_bits=bits_for(int(n_inner.max() - n_inner.min()) + 1),
         least_inner=int(n_inner.min()),
@@ -130,9 +134,13 @@ def layout_without_tables(
         many_bits=0,
         group=0,
         radix=0,
-        n_thresholds=sum(quantizer.n_codes - 1 for quantizer in quantizers) if is_ranks else 0,
+        n_thresholds=sum(quantizer.n_codes - 1 for quantizer in ranks),
         base_bytes=-(-bits_for(int(base.max() - base.min()) + 1) // 8),
         base=int(base.min()),
+        n_categorical=len(tables),
+        n_categories=sum(sizes),
+        category_bits=bits_for(max((table.n_codes for table in tables), default=1)),
+        size_bits=bits_for(max(sizes, default=0) + 1),
     )
 
 
@@ -212,21 +220,25 @@ def steps_of(steps: list[UniformQuantizer]) -> Int64Array:
 
 def _quantizer_bytes(quantizers: list[Quantizer], layout: ByteLayout) -> dict[str, Bytes]:
     """Ranks: how many thresholds each feature has, then all of them. Steps: shift, offset, scale of each feature."""
-    none = np.zeros(0, np.uint8)
-    if not quantizers:
-        return {"grids": none, "steps": none}
-    if isinstance(quantizers[0], RankQuantizer):
-        counts = np.array([quantizer.n_codes - 1 for quantizer in quantizers], np.int64)
-        keys = np.concatenate([ranks.keys for ranks in quantizers if isinstance(ranks, RankQuantizer)])
-        return {
-            "grids": np.concatenate([pack_bits(counts, layout.count_bits), keys.astype("<u4").view(np.uint8)]),
-            "steps": none,
-        }
-    numbers = steps_of([quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)])
-    more = numbers - np.array([layout.shift, layout.offset, layout.scale], np.int64)
-    joined = more[:, 0] | more[:, 1] << 8 * layout.shift_bytes
-    joined |= more[:, 2] << 8 * (layout.shift_bytes + layout.offset_bytes)
-    if not layout.n_grids:
-        return {"grids": pack_bits(joined, 8 * layout.step_bytes), "steps": none}
-    different, number = np.unique(joined, return_inverse=True)
-    return {"grids": pack_bits(different, 8 * layout.step_bytes), "steps": pack_bits(number, layout.grid_bits)}
+    tables = [quantizer.of_category for quantizer in quantizers if isinstance(quantizer, CategoryQuantizer)]
+    parts = {
+        "grids": np.zeros(0, np.uint8),
+        "steps": np.zeros(0, np.uint8),
+        "sizes": pack_bits(np.array([table.size for table in tables], np.int64), layout.size_bits),
+        "categories": pack_bits(np.concatenate([np.zeros(0, np.int64), *tables]), layout.category_bits),
+    }
+    ranks = [quantizer for quantizer in quantizers if isinstance(quantizer, RankQuantizer)]
+    steps = [quantizer for quantizer in quantizers if isinstance(quantizer, UniformQuantizer)]
+    if ranks:
+        counts = np.array([quantizer.n_codes - 1 for quantizer in ranks], np.int64)
+        keys = np.concatenate([quantizer.keys for quantizer in ranks])
+        parts["grids"] = np.concatenate([pack_bits(counts, layout.count_bits), keys.astype("<u4").view(np.uint8)])
+    elif steps:
+        more = steps_of(steps) - np.array([layout.shift, layout.offset, layout.scale], np.int64)
+        joined = more[:, 0] | more[:, 1] << 8 * layout.shift_bytes
+        joined |= more[:, 2] << 8 * (layout.shift_bytes + layout.offset_bytes)
+        if layout.n_grids:
+            joined, number = np.unique(joined, return_inverse=True)
+            parts["steps"] = pack_bits(number, layout.grid_bits)
+        parts["grids"] = pack_bits(joined, 8 * layout.step_bytes)
+    return parts

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from billhook._files import Contents, ModelFileError, read_container, write_container
+from billhook._files import Contents, ModelFileError, is_container, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
+from billhook.interop import read_file
 from billhook.packing._gaps import MOST_GAP_BITS, MOST_MANY_BITS
 from billhook.packing._groups import ALONE, GROUPS, Group
 from billhook.packing._layout import ByteLayout
@@ -38,14 +39,20 @@ LIMITS = {
     "tree_bits": 25,
     "gap_bits": MOST_GAP_BITS,
     "many_bits": MOST_MANY_BITS,
+    "n_categories": 2**24,
+    "category_bits": 8,
+    "size_bits": 16,
 }
+OF_CATEGORIES = ("n_categorical", "n_categories", "category_bits", "size_bits")
 
 
 def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
     """Write the model to one file."""
     meta: dict[str, Any] = {name: getattr(packed, name) for name in META}
     meta["classes"] = None if packed.classes is None else labels_to_json(packed.classes)
-    meta["layout"] = asdict(packed.layout)
+    layout = asdict(packed.layout)
+    # Without categories, as files have always been.
+    meta["layout"] = {name: size for name, size in layout.items() if size or name not in OF_CATEGORIES}
     if packed.encoding is not None:
         meta["encoding"] = encoding_to_json(packed.encoding)
     write_container(path, Contents(KIND, meta, {"data": packed.data}))
@@ -54,16 +61,32 @@ def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> "Forest | Packed":
     """Return the forest that `Forest.save`, or the packed model that `Packed.save`, wrote to this file.
 
+    Model files of other libraries are read too, as `as_forest` reads their models: what a file is, is seen from what
+    is in it.
+
     Raises
     ------
     ModelFileError
         If the file is damaged, made up, or of another version; it says what is wrong.
     """
+    if not is_container(path):
+        return read_file(path)
     try:
         contents = read_container(path)
         return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+
+
+def load_forest(path: str | PathLike[str]) -> Forest:
+    """Return the forest in a file, as `load`; a packed model is none."""
+    model = load(path)
+    if not isinstance(model, Forest):
+        raise ModelFileError(
+            f"{path}: the file holds a packed model, not a forest: give the file of the forest itself, as "
+            "Forest.save writes it"
+        )
+    return model
 
 
 def _packed_from(contents: Contents) -> "Packed":
@@ -97,6 +120,8 @@ def _packed_from(contents: Contents) -> "Packed":
 
 def _layout_from(stored: Any) -> ByteLayout:
     names = [field.name for field in fields(ByteLayout)]
+    if isinstance(stored, dict):
+        stored = dict.fromkeys(OF_CATEGORIES, 0) | stored
     layout = ByteLayout(**_checked(stored, names))
     if Group(layout.group, layout.radix) not in (ALONE, *GROUPS):
         raise ModelFileError(f"the layout has groups of {layout.group} digits below {layout.radix}")

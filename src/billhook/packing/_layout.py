@@ -49,6 +49,10 @@ class ByteLayout:
         Of all features (ranks).
     base_bytes, base : int
         Of what the score of a column begins with, which is counted from the least.
+    n_categorical, n_categories : int
+        How many of the features in use, the last ones, are categorical; entries of all their tables.
+    category_bits, size_bits : int
+        Of an entry, the code of a category; of the number of entries of a table.
     """
 
     n_trees: int
@@ -84,6 +88,15 @@ class ByteLayout:
     n_thresholds: int
     base_bytes: int
     base: int
+    n_categorical: int = 0
+    n_categories: int = 0
+    category_bits: int = 0
+    size_bits: int = 0
+
+    @property
+    def n_ordered(self) -> int:
+        """Number of features in use that are no categories."""
+        return self.n_used - self.n_categorical
 
     @property
     def feature_bits(self) -> int:
@@ -132,18 +145,20 @@ class ByteLayout:
 
     @property
     def id_bits(self) -> int:
-        """Bits of the number of a feature, among all; 0 where all are in use."""
-        return bits_for(self.n_features) if self.n_used < self.n_features else 0
+        """Bits of the number of a feature, among all; 0 where all are in use, in their order."""
+        return bits_for(self.n_features) if self.n_used < self.n_features or self.n_categorical else 0
 
     @cached_property
     def sections(self) -> dict[str, int]:
         """Where each section begins, and at last where the bytes end."""
-        n_used, n_tests = self.n_used, self.n_inner
-        ranks = 8 * (-(-n_used * self.count_bits // 8) + 4 * self.n_thresholds)
+        n_used, n_ordered, n_tests = self.n_used, self.n_ordered, self.n_inner
+        ranks = 8 * (-(-n_ordered * self.count_bits // 8) + 4 * self.n_thresholds)
         bits = {
             "features": self.n_features if self.has_map else n_used * self.id_bits,
-            "grids": ranks if self.grid == "ranks" else 8 * (self.n_grids or n_used) * self.step_bytes,
-            "steps": n_used * self.grid_bits,
+            "grids": ranks if self.grid == "ranks" else 8 * (self.n_grids or n_ordered) * self.step_bytes,
+            "steps": n_ordered * self.grid_bits,
+            "sizes": self.n_categorical * self.size_bits,
+            "categories": self.n_categories * self.category_bits,
             "trees": self.n_trees * (self.tree_bits + self.column_bits),
             "shapes": n_tests * 2,
             "tests": Group(self.group, self.radix).section_bits(n_tests, self.pair_bits),

@@ -52,8 +52,8 @@ def level_order(forest: Forest) -> LevelOrder:
 
 
 def splits_by_feature(forest: Forest) -> tuple[Int64Array, list[Int64Array]]:
-    """Return the features in use, and for each the nodes that split by it."""
-    splits = np.flatnonzero(forest.feature >= 0)
+    """Return the features that are split by thresholds, and for each the nodes that do."""
+    splits = np.flatnonzero((forest.feature >= 0) & (forest.category_set < 0))
     ordered = splits[np.argsort(forest.feature[splits], kind="stable")]
     used, first = np.unique(forest.feature[ordered], return_index=True)
     return used.astype(np.int64), np.split(ordered, first[1:]) if used.size else []

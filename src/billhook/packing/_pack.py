@@ -104,7 +104,8 @@ def pack(
     if learned_from.X is not None:
         codes = codes_of(learned_from.X, coding.used, coding.quantizers, missing_values=missing_values)
         learned_from = learned_from._replace(X=codes)
-    return _packed(forest, with_codes(plain, coding), coding, options, learned_from)
+    packed = _packed(forest, with_codes(plain, coding), coding, forest.n_features, options, learned_from)
+    return packed.with_encoding(forest.encoding)
 
 
 def pack_on_codes(
@@ -132,12 +133,13 @@ def pack_on_codes(
     options = checked_options(plain, "exact", leaf_bits, codebook, scales, missing_values)
     options = options._replace(is_quick=is_quick, l2=l2)
     learned_from = checked_rows(forest, codes, y, loss, sample_weight, missing_values=missing_values)
+    n_features = int(coding.used.max()) + 1
     coded, coding = without_unused(plain, coding)
     if learned_from.X is not None:
         # One column at least, as the forest has one feature at least.
         used = coding.used if coding.used.size else np.zeros(1, np.int64)
         learned_from = learned_from._replace(X=np.ascontiguousarray(learned_from.X[:, used]))
-    return _packed(forest, coded, coding, options, learned_from)
+    return _packed(forest, coded, coding, n_features, options, learned_from)
 
 
 def size_on_codes(
@@ -153,6 +155,7 @@ def size_on_codes(
 
     They are fewer where leaves turn out alike when they are rounded.
     """
+    n_features = int(coding.used.max()) + 1
     plain = as_sum(forest)
     plain = derive(plain, base=np.zeros_like(plain.base))
     coded, coding = without_unused(plain, coding)
@@ -161,7 +164,7 @@ def size_on_codes(
         coded,
         coding.used.size,
         coding.quantizers,
-        forest.n_features,
+        n_features,
         leaf_bits,
         factor,
         missing_values=missing_values,
@@ -175,8 +178,13 @@ def size_on_codes(
     return replace(layout, n_entries=n_entries, base_bytes=base_bytes, tree_bits=tree_bits).sections["end"]
 
 
-def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions, rows: RoundingRows) -> Packed:
-    """Return the plain sum of a forest, on the codes of its features in use, as bytes; rows are of these codes."""
+def _packed(
+    forest: Forest, coded: Forest, coding: Coding, n_features: int, options: PackOptions, rows: RoundingRows
+) -> Packed:
+    """Return the plain sum of a forest, on the codes of its features in use, as bytes; rows are of these codes.
+
+    Features that the forest has beyond `n_features` are others' categories.
+    """
     leaf_bits, missing_values = options.leaf_bits, options.missing_values
     coded = centred(coded, leaf_bits, by_class=options.by_class)
     rounded = _rounded(forest, coded, options, rows)
@@ -186,7 +194,7 @@ def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions,
     walked, coding = without_unused(with_whole_values(coded, rounded, base), coding)
     factor = rounded.units.factor if options.by_class and coded.base.size > 1 else None
     layout, data = encode(
-        walked, coding.used, coding.quantizers, forest.n_features, leaf_bits, factor, missing_values=missing_values
+        walked, coding.used, coding.quantizers, n_features, leaf_bits, factor, missing_values=missing_values
     )
     data.flags.writeable = False
     return Packed(
@@ -199,9 +207,9 @@ def _packed(forest: Forest, coded: Forest, coding: Coding, options: PackOptions,
         task=forest.task,
         ties=forest.ties,
         rounding=forest.rounding,
-        n_features=forest.n_features,
+        n_features=n_features,
         classes=forest.classes,
-        feature_names=forest.feature_names,
+        feature_names=None if forest.feature_names is None else forest.feature_names[:n_features],
         origin=forest.origin,
     )
 

@@ -7,19 +7,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._types import Bytes, Float32Array, Int64Array, Vector
-from billhook.forest import Forest, as_rows, count_of, derive, prediction_of, same
+from billhook.forest import (
+    CategorySets,
+    Forest,
+    as_rows,
+    check_encoding,
+    count_of,
+    derive,
+    pool_sets,
+    prediction_of,
+    same,
+)
 from billhook.html import notebook_table
 from billhook.kernels import has_missing
-from billhook.packing._check import check_encoding, check_packed
+from billhook.packing._check import check_packed
 from billhook.packing._decode import decode_features, decode_forest, decode_quantizers
 from billhook.packing._file import save_packed
 from billhook.packing._layout import ByteLayout
 from billhook.packing._order import splits_by_feature
-from billhook.packing._quantizers import MISSING, Quantizer
-from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame
+from billhook.packing._quantizers import MISSING, CategoryQuantizer, Quantizer
+from billhook.tables import Encoding
 
 # What is as in the Forest.
-ABOUT = ("link", "task", "ties", "rounding", "n_features", "classes", "feature_names", "origin")
+ABOUT = ("link", "task", "ties", "rounding", "n_features", "classes", "feature_names", "origin", "encoding")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -37,10 +47,8 @@ class Packed:
         Widths and counts, which are constants of the program that reads the bytes.
     scale, base : float
         What one unit of a score is worth, and what is added to that: a number for regression, 0 for classes.
-    link, task, ties, rounding, n_features, classes, feature_names, origin
+    link, task, ties, rounding, n_features, classes, feature_names, origin, encoding
         As in the Forest.
-    encoding : Encoding, optional
-        How the columns of a table become the features; `feature_names` are then its.
     """
 
     data: Bytes
@@ -69,21 +77,11 @@ class Packed:
 
     def scores(self, X: ArrayLike) -> Int64Array:
         """Return the raw scores in units of `scale`, (rows, columns): the whole numbers that the target computes."""
-        rows = self._rows(X)
+        rows = as_rows(X, self)
         if self.layout.missing == "none" and has_missing(rows):  # not a number is an infinity of its sign
             rows = np.where(np.isnan(rows), np.copysign(np.float32(np.inf), rows), rows)
         raw = self._on_features.decision_function(rows).reshape(rows.shape[0], self.layout.n_columns)
         return np.rint(raw).astype(np.int64)
-
-    def _rows(self, X: Any) -> Float32Array:
-        """Return rows as features; of a data frame with the columns that were encoded, encode them."""
-        if self.encoding is None or not is_frame(X):
-            return as_rows(X, self)
-        categorical = frame_columns(X, names=self.encoding.categorical).values()
-        is_encoded = tuple(X.columns) == self.feature_names
-        if is_encoded and not any(isinstance(column, Categorical) for column in categorical):
-            return as_rows(X, self)
-        return features_of(X, self)
 
     def decision_function(self, X: ArrayLike) -> Vector:
         """Return the raw scores, as `Forest.decision_function`; of two classes the second's minus the first's."""
@@ -117,16 +115,24 @@ class Packed:
 
     @cached_property
     def bounds(self) -> Float32Array:
-        """For each node of `coded` that is a split, the largest float32 that goes left; infinity where all do."""
+        """For each node of `coded` that is a split, the largest float32 that goes left; infinity where all do.
+
+        It is 0 for categorical splits.
+        """
         bounds = np.zeros(self.coded.n_nodes, np.float32)
         for nodes, quantizer in zip(splits_by_feature(self.coded)[1], self.quantizers, strict=True):
-            bounds[nodes] = quantizer.bounds(self.coded.threshold[nodes].astype(np.int64))
+            if not isinstance(quantizer, CategoryQuantizer):
+                bounds[nodes] = quantizer.bounds(self.coded.threshold[nodes].astype(np.int64))
         return bounds + np.float32(0.0)  # and not -0.0
 
     def typical_values(self) -> dict[int, Float32Array]:
-        """Return, for each feature in use, values on either side of its thresholds."""
-        values = {}
-        for k, feature in enumerate(self.used.tolist()):
+        """Return, for each feature in use, values on either side of its thresholds, or all its categories."""
+        values: dict[int, Float32Array] = {}
+        for k, (feature, quantizer) in enumerate(zip(self.used.tolist(), self.quantizers, strict=True)):
+            if isinstance(quantizer, CategoryQuantizer):
+                categories = np.arange(quantizer.of_category.size + 1, dtype=np.float32)  # and one that is unknown
+                values[feature] = max(values.get(feature, categories), categories, key=len)
+                continue
             at = np.unique(self.bounds[self.coded.feature == k])
             at = at[np.isfinite(at)] if np.isfinite(at).any() else np.zeros(1, np.float32)
             with np.errstate(over="ignore"):
@@ -170,7 +176,29 @@ class Packed:
         is_split = coded.feature >= 0
         feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
         threshold = np.where(is_split, self.bounds, np.float32(0.0)).astype(np.float32)
-        return derive(coded, feature=feature.astype(np.int32), threshold=threshold, n_features=self.n_features)
+        category_set, sets = self._category_sets()
+        return derive(
+            coded,
+            feature=feature.astype(np.int32),
+            threshold=threshold,
+            n_features=self.n_features,
+            category_set=category_set,
+            **sets._asdict(),
+        )
+
+    def _category_sets(self) -> tuple[NDArray[np.int32], CategorySets]:
+        """Return the number of the set that each node of `coded` tests, or -1, and the sets."""
+        coded = self.coded
+        category_set = np.full(coded.n_nodes, -1, np.int32)
+        nodes = np.flatnonzero(coded.feature >= self.layout.n_ordered)
+        tested = [(int(coded.feature[node]), int(coded.threshold[node])) for node in nodes]
+        up_to = {
+            (k, code): quantizer.categories_up_to(code)
+            for k, code in dict.fromkeys(tested)
+            if isinstance(quantizer := self.quantizers[k], CategoryQuantizer)
+        }
+        category_set[nodes], sets = pool_sets([up_to[test] for test in tested])
+        return category_set, sets
 
     @cached_property
     def used(self) -> Int64Array:

@@ -1,6 +1,6 @@
 """From the values of a feature to small whole numbers that compare with thresholds as the values do.
 
-A row goes left at a split where the code of its value is at most the code of the threshold. Two kinds:
+A row goes left at a split where the code of its value is at most the code of the threshold. Three kinds:
 
 `RankQuantizer` is exact. The code is the number of the feature's thresholds that lie below the value, found by a
 search in a table of them.
@@ -10,6 +10,8 @@ between whole numbers. The code is floor((ceil(x 2^p) - offset) scale / 2^(31 - 
 0, in whole numbers all the way: nothing in it depends on how a target rounds. Where thresholds crowd together at one
 end, as those of sizes and times often do, steps of as many floats each serve better than steps of the same length:
 then floor(key / 2^v) stands for ceil(x 2^p), where the key is a whole number in the order of the floats.
+
+`CategoryQuantizer` is for categorical splits: `_category_codes` says how sets become codes.
 """
 
 from dataclasses import dataclass
@@ -149,7 +151,35 @@ class UniformQuantizer:
         return round_down(largest)
 
 
-Quantizer = RankQuantizer | UniformQuantizer
+@dataclass(frozen=True)
+class CategoryQuantizer:
+    """Codes by a table: the category of a value is the value cut off towards zero.
+
+    Attributes
+    ----------
+    of_category : int64 array
+        The code of each category from 0 on.
+    n_codes : int
+        How many codes there are; what has no entry in the table has the last.
+    """
+
+    of_category: Int64Array
+    n_codes: int
+
+    def codes(self, x: Float32Array) -> Int64Array:
+        """Return the codes of values."""
+        is_known = (x > -1.0) & (x < self.of_category.size)
+        category = np.where(is_known, x, 0.0).astype(np.int64)
+        padded = np.append(self.of_category, self.n_codes - 1)
+        code = padded[np.where(is_known, category, self.of_category.size)]
+        return np.where(np.isnan(x), MISSING, code)
+
+    def categories_up_to(self, code: int) -> Int64Array:
+        """Return the categories whose code is at most this."""
+        return np.flatnonzero(self.of_category <= code)
+
+
+Quantizer = RankQuantizer | UniformQuantizer | CategoryQuantizer
 
 
 def ordered_keys(x: Float32Array) -> NDArray[np.uint32]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array
 from billhook.kernels import code_rows
-from billhook.packing._quantizers import MISSING, Quantizer, RankQuantizer, UniformQuantizer
+from billhook.packing._quantizers import MISSING, CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
 
 # Codes that a byte can tell apart; the highest is that of missing values, where there are any.
 BYTE_CODES = 256
@@ -85,7 +85,7 @@ class RowCodes:
             x = np.require(self._X[rows, :n_features], np.float32, ["C", "A"])
             code_rows(x, power, offset, scale, bits, self._kept_missing if self._missing_values else -1, kept[rows])
         for k, quantizer in enumerate(self._quantizers):
-            if isinstance(quantizer, RankQuantizer):
+            if isinstance(quantizer, RankQuantizer | CategoryQuantizer):
                 check_time()
                 code = quantizer.codes(self._values(slice(None), k))
                 kept[:, k] = np.where(code == MISSING, self._kept_missing, code)

@@ -17,11 +17,15 @@ CategoricalEncoding = Literal["one_hot", "ordered"]
 
 
 class HasFeatureNames(Protocol):
-    """A forest or a packed model: what it calls its features, and maybe an `encoding` of columns."""
+    """A forest or a packed model: what it calls its features, and maybe how columns become them."""
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, if they have any."""
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """How the columns of a table become the features, if they do not come as they are."""
 
 
 def encode(table: Table, categorical: CategoricalEncoding = "one_hot") -> tuple[NDArray[np.float32], Encoding]:
@@ -58,7 +62,7 @@ def features_of(rows: Any, model: HasFeatureNames) -> NDArray[np.float32]:
         as missing.
     model : Forest or Packed
     """
-    encoding: Encoding | None = getattr(model, "encoding", None)
+    encoding = model.encoding
     table = rows if isinstance(rows, Table) else _table_for(rows, model, encoding)
     columns = dict(zip(table.names, table.columns, strict=True))
     if encoding is not None:

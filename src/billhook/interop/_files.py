@@ -1,0 +1,107 @@
+"""Model files of other libraries, known by what is in them and not by their names."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from billhook._files import ModelFileError
+from billhook.forest import Forest
+
+# How much of a file is looked at to see what it is.
+START = 4096
+SPACES = b" \t\r\n\xef\xbb\xbf"
+
+
+class Format(NamedTuple):
+    """A kind of model file.
+
+    Attributes
+    ----------
+    name : str
+        As messages call it.
+    module : str
+        The module of this folder whose `read_file(path)` returns the Forest.
+    begins : function
+        Whether a file that begins so, with `START` bytes or fewer, is of this kind.
+    """
+
+    name: str
+    module: str
+    begins: Callable[[bytes], bool]
+
+
+class JsonFormat(NamedTuple):
+    """A kind of model that is written as a JSON object.
+
+    Attributes
+    ----------
+    name : str
+        As messages call it.
+    module : str
+        The module of this folder whose `read_json(model)` returns the Forest of the object.
+    has : function
+        Whether an object is of this kind.
+    """
+
+    name: str
+    module: str
+    has: Callable[[dict[str, Any]], bool]
+
+
+FORMATS: tuple[Format, ...] = ()
+JSON_FORMATS: tuple[JsonFormat, ...] = (JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),)
+
+
+def read_file(path: str | PathLike[str]) -> Forest:
+    """Return the forest in a model file of another library.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is of no known kind, or damaged; it says what is wrong.
+    """
+    path = Path(path)
+    try:
+        return _read(path)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def _read(path: Path) -> Forest:
+    with open(path, "rb") as file:
+        start = file.read(START)
+    for known in FORMATS:
+        if known.begins(start):
+            forest: Forest = _module(known.module).read_file(path)
+            return forest
+    if start.lstrip(SPACES).startswith(b"{"):
+        return _read_json(path)
+    if start.startswith((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")):
+        raise ModelFileError(
+            "this is a pickle, which can run any code when it is opened: open it in Python yourself, and write "
+            "bh.as_forest(model).save('model.bhk')"
+        )
+    raise ModelFileError(f"this is no model file that Billhook knows; it reads its own and {_known()}")
+
+
+def _read_json(path: Path) -> Forest:
+    try:
+        model = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"this is not JSON: {error}") from None
+    for known in JSON_FORMATS:
+        if isinstance(model, dict) and known.has(model):
+            forest: Forest = _module(known.module).read_json(model)
+            return forest
+    raise ModelFileError(f"this JSON is no model that Billhook knows; it reads {_known()}")
+
+
+def _module(name: str) -> Any:
+    return import_module(f"billhook.interop.{name}")
+
+
+def _known() -> str:
+    return ", ".join([*(known.name for known in FORMATS), *(known.name for known in JSON_FORMATS)])
