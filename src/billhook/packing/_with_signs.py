@@ -21,6 +21,7 @@ NEW = {
     "n_categories": 0,
     "category_bits": 0,
     "size_bits": 0,
+    "is_symmetric": False,
 }
 NAMES_WITH_SIGNS = tuple(field.name for field in fields(ByteLayout) if field.name not in NEW)
 
