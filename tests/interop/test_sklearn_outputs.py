@@ -60,9 +60,7 @@ def test_one_of_several_labels_is_pruned_and_refined():
 
 def test_several_outputs_must_be_asked_for_one_by_one():
     model = RandomForestRegressor(2).fit(X, NUMBERS)
-    with pytest.raises(
-        ValueError, match=r"Regressor predicts 2 outputs at once.*output=0\), .* output=1"
-    ):
+    with pytest.raises(ValueError, match=r"Regressor predicts 2 outputs at once.*output=0\), .* output=1"):
         bh.as_forest(model)
     with pytest.raises(ValueError, match="no output 2; the RandomForestRegressor has 2 outputs, numbered from 0"):
         bh.as_forest(model, output=2)

@@ -16,6 +16,9 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -25,14 +28,19 @@ from sklearn.tree import (
 from sklearn.utils.validation import check_is_fitted
 
 from billhook.forest import Forest
+from billhook.interop._dispatch import as_forest
 from billhook.interop.sklearn._averages import read_bagging, read_forest, read_single
 from billhook.interop.sklearn._boosting import read_ada_boost, read_gradient_boosting
 from billhook.interop.sklearn._checks import check_predicts_as, checked_output, n_outputs_of
 from billhook.interop.sklearn._hist_boosting import read_hist_gradient_boosting
+from billhook.interop.sklearn._pipeline import read_pipeline
 
 
 def read(model: Any, *, output: int | None = None) -> Forest:
     """Return the fitted estimator, or one of its outputs, as a forest."""
+    wrapper = next((WRAPPERS[parent] for parent in type(model).__mro__ if parent in WRAPPERS), None)
+    if wrapper is not None:
+        return wrapper(model, output)
     kind, reader = _reader_for(model)
     check_is_fitted(model)
     check_predicts_as(model, kind)
@@ -50,13 +58,20 @@ def _reader_for(model: Any) -> tuple[type, Callable[[Any, int, dict[str, Any]], 
         if parent in READERS:
             return parent, READERS[parent]
     name = type(model).__name__
-    if hasattr(model, "steps"):
-        hint = f"it is a {name}: pass its last step, model[-1], and transform the rows yourself"
-    elif hasattr(model, "best_estimator_"):
-        hint = f"it is a {name}: pass model.best_estimator_"
-    else:
-        hint = f"supported are {', '.join(sorted(kind.__name__ for kind in READERS))}"
-    raise TypeError(f"as_forest cannot read a {name}; {hint}")
+    known = ", ".join(sorted(kind.__name__ for kind in (*READERS, *WRAPPERS)))
+    raise TypeError(f"as_forest cannot read a {name}; supported are {known}")
+
+
+def _read_best(model: Any, output: int | None) -> Forest:
+    """Return the best estimator that a search found."""
+    check_is_fitted(model)
+    if not hasattr(model, "best_estimator_"):
+        raise TypeError(f"the {type(model).__name__} kept no estimator; fit it with refit=True")
+    return as_forest(model.best_estimator_, output=output)
+
+
+def _read_frozen(model: Any, output: int | None) -> Forest:
+    return as_forest(model.estimator, output=output)
 
 
 READERS: dict[type, Callable[[Any, int, dict[str, Any]], Forest]] = {
@@ -75,4 +90,11 @@ READERS: dict[type, Callable[[Any, int, dict[str, Any]], Forest]] = {
     HistGradientBoostingClassifier: read_hist_gradient_boosting,
     HistGradientBoostingRegressor: read_hist_gradient_boosting,
     AdaBoostClassifier: read_ada_boost,
+}
+# What holds other estimators, of any library.
+WRAPPERS: dict[type, Callable[[Any, int | None], Forest]] = {
+    Pipeline: read_pipeline,
+    GridSearchCV: _read_best,
+    RandomizedSearchCV: _read_best,
+    FrozenEstimator: _read_frozen,
 }
