@@ -1,4 +1,5 @@
 from importlib import import_module
+from inspect import signature
 from os import PathLike
 from typing import Any
 
@@ -12,7 +13,7 @@ SUPPORTED = (
 )
 
 
-def as_forest(model: Any) -> Forest:
+def as_forest(model: Any, *, output: int | None = None) -> Forest:
     """Return any supported fitted tree ensemble as a `Forest`; a Forest is returned as it is.
 
     Predictions stay what they were: every float32 row falls into the same leaf of every tree. The model is
@@ -24,6 +25,8 @@ def as_forest(model: Any) -> Forest:
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
         XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
+    output : int, optional
+        Which output of a model that predicts several at once, from 0: each is a forest of its own.
 
     Examples
     --------
@@ -39,19 +42,29 @@ def as_forest(model: Any) -> Forest:
     32
     """
     if isinstance(model, Forest):
+        if output not in (None, 0):
+            raise ValueError(f"output={output!r}: a Forest has one output")
         return model
     if isinstance(model, type):
         raise TypeError(f"as_forest needs a fitted model, not the class {model.__name__}; pass an instance after fit")
     for parent in type(model).__mro__:
         reader = READERS.get(parent.__module__.partition(".")[0])
         if reader is not None:
-            forest: Forest = import_module(reader).read(model)
+            forest: Forest = _read(model, import_module(reader).read, output)
             return forest
     hint = "; a model file is read with billhook.load" if isinstance(model, str | PathLike) else ""
     raise TypeError(
         f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; supported are, fitted, "
         f"{SUPPORTED}{hint}"
     )
+
+
+def _read(model: Any, read: Any, output: int | None) -> Any:
+    if output is None:
+        return read(model)
+    if "output" not in signature(read).parameters:
+        raise TypeError(f"output={output!r} is for models of several outputs, and a {type(model).__name__} has one")
+    return read(model, output=output)
 
 
 def to_estimator(forest: Forest) -> Any:

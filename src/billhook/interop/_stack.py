@@ -1,6 +1,8 @@
 """From single trees to a Forest: what every reader ends with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -9,6 +11,9 @@ from numpy.typing import NDArray
 
 from billhook.forest import CategorySets, Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
+
+# The thresholds of the forests that are stacked, while somebody asks for them.
+_recorded: ContextVar[list[NDArray[Any]] | None] = ContextVar("_recorded", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +47,9 @@ def stack(trees: Sequence[Tree], **other: Any) -> Forest:
     columns["threshold"] = np.where(category_set >= 0, 0.0, columns["threshold"])
     for name, of_leaf in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
         columns[name] = np.where(is_leaf, of_leaf, columns[name])
+    recorded = _recorded.get()
+    if recorded is not None:
+        recorded.append(columns["threshold"])
     return Forest(
         feature=columns["feature"].astype(np.int32),
         threshold=round_down(columns["threshold"]),
@@ -58,6 +66,25 @@ def stack(trees: Sequence[Tree], **other: Any) -> Forest:
         **sets._asdict(),
         **other,
     )
+
+
+@contextmanager
+def recorded_thresholds() -> Iterator[list[NDArray[Any]]]:
+    """Give the thresholds of every forest that is stacked meanwhile, before they are rounded to float32.
+
+    Whoever computes the features of a model in float64 compares with these.
+    """
+    recorded: list[NDArray[Any]] = []
+    token = _recorded.set(recorded)
+    try:
+        yield recorded
+    finally:
+        _recorded.reset(token)
+
+
+def are_recorded() -> bool:
+    """Return whether somebody asks for the thresholds as they were before rounding."""
+    return _recorded.get() is not None
 
 
 def _category_sets(trees: Sequence[Tree], offset: NDArray[np.int64]) -> tuple[NDArray[np.int32], CategorySets]:
