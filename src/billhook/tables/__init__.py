@@ -1,6 +1,6 @@
 """Tables of data: their columns, how they become features, and readers of CSV, ARFF and Parquet."""
 
-from billhook.tables._collect import is_number
+from billhook.tables._collect import is_number, text_of
 from billhook.tables._columns import (
     MOST_CATEGORIES,
     Categorical,
@@ -36,4 +36,5 @@ __all__ = [
     "read_table",
     "table_of",
     "table_of_frame",
+    "text_of",
 ]
