@@ -6,10 +6,15 @@ from typing import Any
 from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
-READERS = {"sklearn": "billhook.interop.sklearn", "xgboost": "billhook.interop.xgboost"}
+READERS = {
+    "lightgbm": "billhook.interop.lightgbm",
+    "sklearn": "billhook.interop.sklearn",
+    "xgboost": "billhook.interop.xgboost",
+}
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster"
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster; "
+    "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster"
 )
 
 
@@ -24,7 +29,8 @@ def as_forest(model: Any, *, output: int | None = None) -> Forest:
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
-        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
+        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster. From LightGBM:
+        LGBMClassifier, LGBMRegressor, LGBMRanker, Booster.
     output : int, optional
         Which output of a model that predicts several at once, from 0: each is a forest of its own.
 

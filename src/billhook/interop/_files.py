@@ -51,8 +51,13 @@ class JsonFormat(NamedTuple):
     has: Callable[[dict[str, Any]], bool]
 
 
-FORMATS: tuple[Format, ...] = ()
-JSON_FORMATS: tuple[JsonFormat, ...] = (JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),)
+FORMATS: tuple[Format, ...] = (
+    Format("LightGBM's text", "lightgbm", lambda start: start.startswith((b"tree\n", b"tree\r\n"))),
+)
+JSON_FORMATS: tuple[JsonFormat, ...] = (
+    JsonFormat("LightGBM's JSON", "lightgbm", lambda model: model.get("name") == "tree" and "tree_info" in model),
+    JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),
+)
 
 
 def read_file(path: str | PathLike[str]) -> Forest:

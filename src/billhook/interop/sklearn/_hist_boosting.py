@@ -1,6 +1,5 @@
 """Histogram gradient boosting."""
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from billhook.forest import Forest, round_down
+from billhook.forest import Forest
 from billhook.interop._stack import Tree, growth_rank, mean_of_leaves
+from billhook.interop._thresholds import check_thresholds
 from billhook.interop.sklearn._boosting import boosted
 from billhook.interop.sklearn._checks import two_or_more_labels
 from billhook.interop.sklearn._tree import HIST_NODE_FIELDS, checked_nodes
@@ -57,33 +57,10 @@ def read_hist_gradient_boosting(model: Any, output: int, about: dict[str, Any]) 
         value = np.where(is_leaf[:, None], tree.value, mean if leaf_fitted else model.learning_rate * tree.value)
         value[0] = mean[0]
         trees.append(replace(tree, value=value))
-    _check_thresholds(model, trees)
+    check_thresholds(trees, type(model).__name__)
     base = np.ravel(model._baseline_prediction).astype(np.float64)
     link = "exp" if model.loss in LOG_LINK_LOSSES else "identity"
     return boosted(trees, len(rounds), base.size, base, link, labels, about)
-
-
-def _check_thresholds(model: Any, trees: list[Tree]) -> None:
-    """Refuse thresholds beyond float32, and warn of thresholds that float32 cannot tell from one another."""
-    feature = np.concatenate([tree.feature[tree.left >= 0] for tree in trees])
-    threshold = np.concatenate([tree.threshold[tree.left >= 0] for tree in trees])
-    limit = np.finfo(np.float32).max
-    if (np.isfinite(threshold) & (np.abs(threshold) > limit)).any():
-        raise ValueError(
-            f"the {type(model).__name__} splits at {np.abs(threshold).max():.3g}, beyond float32 ({limit:.3g}), in "
-            "which a forest reads its rows; scale the features and fit again"
-        )
-    exact = np.unique(np.stack([feature, threshold]), axis=1)
-    rounded = np.unique(np.stack([feature, round_down(threshold)]), axis=1)
-    if rounded.shape[1] < exact.shape[1]:
-        same = exact.shape[1] - rounded.shape[1]
-        warnings.warn(
-            f"{same} of {exact.shape[1]} thresholds of the {type(model).__name__} are the same as another in "
-            "float32, in which a forest reads its rows: predictions may differ; subtract an offset from features "
-            "like timestamps and fit again",
-            UserWarning,
-            stacklevel=6,
-        )
 
 
 def _refuse_categories(model: Any, split_on: NDArray[Any], about: dict[str, Any]) -> None:

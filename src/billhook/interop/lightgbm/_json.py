@@ -1,0 +1,175 @@
+"""The JSON object that LightGBM's dump_model makes."""
+
+from typing import Any
+
+import numpy as np
+
+from billhook.interop.lightgbm._model import LINEAR, ColumnRange, Written, check_version, checked_categories
+from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, FlatTrees, trees_of
+from billhook.interop.lightgbm._zero import Missing
+
+MISSING = {"None": Missing.NONE, "Zero": Missing.ZERO, "NaN": Missing.NAN}
+BETWEEN_CATEGORIES = "||"
+MOST = 2**31 - 1
+FINITE = float(np.finfo(np.float64).max)
+OF_SPLIT = frozenset(
+    "split_index split_feature split_gain threshold decision_type default_left missing_type internal_value "
+    "internal_weight internal_count left_child right_child".split()
+)
+OF_LEAF = frozenset("leaf_index leaf_value leaf_weight leaf_count".split())
+OF_LINEAR_LEAF = frozenset("leaf_const leaf_features leaf_coeff".split())
+
+# Feature, threshold, decision type and children; value, weight and rows.
+Split = tuple[int, float, int, int, int]
+Leaf = tuple[float, float, int]
+
+
+def parse(model: dict[str, Any]) -> Written:
+    """Return the model that the object says, or raise ValueError."""
+    check_version(model.get("version"))
+    n_features = _whole(model, "max_feature_idx") + 1
+    names = model.get("feature_names")
+    if not isinstance(names, list) or len(names) != n_features or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"feature_names must be {n_features} texts")
+    infos = model.get("feature_infos", {})
+    if not isinstance(infos, dict):
+        raise ValueError("feature_infos must say something of each feature")
+    objective = model.get("objective")
+    if not isinstance(objective, str | None):
+        raise ValueError("objective must be a text")
+    averages = model.get("average_output", False)
+    if not isinstance(averages, bool):
+        raise ValueError("average_output must be true or false")
+    return Written(
+        n_columns=_whole(model, "num_tree_per_iteration"),
+        n_features=n_features,
+        objective=objective,
+        averages=averages,
+        feature_names=tuple(names),
+        ranges=tuple(_range(infos.get(name)) for name in names),
+        trees=trees_of(_flat(model.get("tree_info")), n_features),
+        pandas_categories=checked_categories(model.get("pandas_categorical")),
+    )
+
+
+def _range(info: Any) -> ColumnRange:
+    if info is None:
+        return ColumnRange(False, None, None)
+    if not isinstance(info, dict) or not isinstance(info.get("values"), list):
+        raise ValueError("feature_infos must say something of each feature")
+    low, high = _number(info, "min_value"), _number(info, "max_value")
+    return ColumnRange(bool(info["values"]), low, high)
+
+
+def _flat(tree_info: Any) -> FlatTrees:
+    if not isinstance(tree_info, list) or not tree_info:
+        raise ValueError("the model has no trees: fit it with one round at least")
+    n_leaves: list[int] = []
+    splits: list[Split] = []
+    leaves: list[Leaf] = []
+    sets: dict[int, list[int]] = {}
+    for tree in tree_info:
+        if not isinstance(tree, dict) or not isinstance(tree.get("tree_structure"), dict):
+            raise ValueError("a tree must have a tree_structure")
+        of_splits, of_leaves, of_sets = _nodes(tree["tree_structure"])
+        n_leaves.append(len(of_leaves))
+        sets |= {len(splits) + number: categories for number, categories in of_sets.items()}
+        splits += of_splits
+        leaves += of_leaves
+    feature, threshold, kind, left, right = zip(*splits, strict=True) if splits else ((),) * 5
+    value, weight, count = zip(*leaves, strict=True)
+    return FlatTrees(
+        n_leaves=np.array(n_leaves, np.int64),
+        split_feature=np.array(feature, np.int64),
+        threshold=np.array(threshold, np.float64),
+        decision_type=np.array(kind, np.int64),
+        left_child=np.array(left, np.int64),
+        right_child=np.array(right, np.int64),
+        leaf_value=np.array(value, np.float64),
+        leaf_weight=np.array(weight, np.float64),
+        leaf_count=np.array(count, np.int64),
+        category_sets={place: np.array(categories, np.int64) for place, categories in sets.items()},
+    )
+
+
+def _nodes(root: dict[str, Any]) -> tuple[list[Split], list[Leaf], dict[int, list[int]]]:
+    """Return the splits and the leaves of a tree by their numbers, and the sets of its categorical splits."""
+    splits: dict[int, Split] = {}
+    leaves: dict[int, Leaf] = {}
+    sets: dict[int, list[int]] = {}
+    to_do = [root]
+    n_nodes = 0
+    while to_do:
+        node = to_do.pop()
+        n_nodes += 1
+        if "split_index" not in node:
+            leaves[_leaf_number(node)] = _leaf(node)
+            continue
+        if not node.keys() <= OF_SPLIT:
+            raise ValueError(f"a split has {_odd(node, OF_SPLIT)}, which is not known")
+        number = _whole(node, "split_index")
+        children = [node.get("left_child"), node.get("right_child")]
+        if not all(isinstance(child, dict) for child in children):
+            raise ValueError("a split must have a left_child and a right_child")
+        to_do += children
+        kind, threshold = _test(node)
+        if isinstance(threshold, list):
+            sets[number], threshold = threshold, 0.0
+        splits[number] = _whole(node, "split_feature"), threshold, kind, *map(_number_of, children)
+    if len(splits) + len(leaves) != n_nodes or splits.keys() | leaves.keys() != set(range(len(leaves))):
+        raise ValueError("the splits and the leaves of a tree must be numbered from 0")
+    return [splits[k] for k in range(len(splits))], [leaves[k] for k in range(len(leaves))], sets
+
+
+def _number_of(child: dict[str, Any]) -> int:
+    """Return the number of a split, or -1 - that of a leaf."""
+    return _whole(child, "split_index") if "split_index" in child else -1 - _leaf_number(child)
+
+
+def _leaf_number(leaf: dict[str, Any]) -> int:
+    # The only leaf of a tree has no number.
+    return _whole(leaf, "leaf_index") if "leaf_index" in leaf else 0
+
+
+def _leaf(leaf: dict[str, Any]) -> Leaf:
+    if leaf.keys() & OF_LINEAR_LEAF:
+        raise ValueError(LINEAR)
+    if not leaf.keys() <= OF_LEAF:
+        raise ValueError(f"a leaf has {_odd(leaf, OF_LEAF)}, which is not known")
+    count = _whole(leaf, "leaf_count") if "leaf_count" in leaf else 0
+    weight = _number(leaf, "leaf_weight") if "leaf_weight" in leaf else float(count)
+    return _number(leaf, "leaf_value"), weight, count
+
+
+def _test(split: dict[str, Any]) -> tuple[int, float | list[int]]:
+    """Return the decision type of a split, as the text has it, and its threshold or the categories that go left."""
+    missing, test, default_left = (split.get(name) for name in ("missing_type", "decision_type", "default_left"))
+    if not isinstance(missing, str) or missing not in MISSING or not isinstance(default_left, bool):
+        raise ValueError(f"a split has missing_type {missing!r} and default_left {default_left!r}")
+    kind = MISSING[missing] << 2 | DEFAULT_LEFT * default_left
+    if test == "<=":
+        return kind, _number(split, "threshold")
+    if test != "==":
+        raise ValueError(f"a split has decision_type {test!r}; known are '<=' and '=='")
+    categories = str(split.get("threshold")).split(BETWEEN_CATEGORIES)
+    if not all(category.isdecimal() and len(category) < 12 for category in categories):
+        raise ValueError(f"a categorical split has threshold {str(split.get('threshold'))[:40]!r}")
+    return kind | CATEGORICAL, sorted(set(map(int, categories)))
+
+
+def _odd(said: dict[str, Any], known: frozenset[str]) -> str:
+    return repr(min(said.keys() - known)[:40])
+
+
+def _whole(said: dict[str, Any], name: str) -> int:
+    number = said.get(name)
+    if type(number) is not int or not 0 <= number <= MOST:
+        raise ValueError(f"{name} must be a whole number, not {str(number)[:40]}")
+    return number
+
+
+def _number(said: dict[str, Any], name: str) -> float:
+    number = said.get(name)
+    if type(number) not in (int, float) or not abs(number) <= FINITE:
+        raise ValueError(f"{name} must be a number, not {str(number)[:40]}")
+    return float(number)
