@@ -5,10 +5,15 @@ from typing import Any
 from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
-READERS = {"sklearn": "billhook.interop.sklearn", "xgboost": "billhook.interop.xgboost"}
+READERS = {
+    "sklearn": "billhook.interop.sklearn",
+    "xgboost": "billhook.interop.xgboost",
+    "catboost": "billhook.interop.catboost",
+}
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster"
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster; "
+    "CatBoost's CatBoostClassifier, CatBoostRegressor, CatBoostRanker, CatBoost"
 )
 
 
@@ -24,6 +29,8 @@ def as_forest(model: Any) -> Forest:
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
         XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
+        From CatBoost: CatBoostClassifier, CatBoostRegressor, CatBoostRanker, CatBoost (without counters of
+        categories, text and embeddings).
 
     Examples
     --------

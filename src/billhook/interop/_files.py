@@ -51,8 +51,11 @@ class JsonFormat(NamedTuple):
     has: Callable[[dict[str, Any]], bool]
 
 
-FORMATS: tuple[Format, ...] = ()
-JSON_FORMATS: tuple[JsonFormat, ...] = (JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),)
+FORMATS: tuple[Format, ...] = (Format("CatBoost's .cbm", "catboost", lambda start: start.startswith(b"CBM1")),)
+JSON_FORMATS: tuple[JsonFormat, ...] = (
+    JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),
+    JsonFormat("CatBoost's JSON", "catboost", lambda model: "features_info" in model),
+)
 
 
 def read_file(path: str | PathLike[str]) -> Forest:
