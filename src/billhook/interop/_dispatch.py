@@ -7,15 +7,18 @@ from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
 READERS = {
+    "catboost": "billhook.interop.catboost",
     "lightgbm": "billhook.interop.lightgbm",
+    "onnx": "billhook.interop.onnx",
     "sklearn": "billhook.interop.sklearn",
+    "treelite": "billhook.interop.treelite",
     "xgboost": "billhook.interop.xgboost",
+    "ydf": "billhook.interop.ydf",
 }
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
     "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster; "
-    "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster"
-)
+@SUP@)
 
 
 def as_forest(model: Any, *, output: int | None = None) -> Forest:
@@ -29,8 +32,11 @@ def as_forest(model: Any, *, output: int | None = None) -> Forest:
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
-        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster. From LightGBM:
-        LGBMClassifier, LGBMRegressor, LGBMRanker, Booster.
+        XGBoost: XGBClassifier, XGBRegressor, XGBRanker, XGBRFClassifier, XGBRFRegressor, Booster. From LightGBM:
+        LGBMClassifier, LGBMRegressor, LGBMRanker, Booster. From CatBoost: CatBoostClassifier, CatBoostRegressor,
+        CatBoostRanker, CatBoost (without counters of categories, text and embeddings). From ydf: RandomForestModel
+        (CART is one), GradientBoostedTreesModel. An onnx.ModelProto whose graph is one tree ensemble. A
+        treelite.Model.
     output : int, optional
         Which output of a model that predicts several at once, from 0: each is a forest of its own.
 
