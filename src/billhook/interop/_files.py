@@ -51,7 +51,10 @@ class JsonFormat(NamedTuple):
     has: Callable[[dict[str, Any]], bool]
 
 
-FORMATS: tuple[Format, ...] = ()
+FORMATS: tuple[Format, ...] = (
+    # Behind its brace, JSON has a quotation mark or spaces, and UBJSON the type of a length.
+    Format("XGBoost's UBJSON", "xgboost", lambda start: start[:2] in (b"{i", b"{U", b"{I", b"{l", b"{L")),
+)
 JSON_FORMATS: tuple[JsonFormat, ...] = (JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),)
 
 
