@@ -5,10 +5,15 @@ from typing import Any
 from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
-READERS = {"sklearn": "billhook.interop.sklearn", "xgboost": "billhook.interop.xgboost"}
+READERS = {
+    "sklearn": "billhook.interop.sklearn",
+    "xgboost": "billhook.interop.xgboost",
+    "ydf": "billhook.interop.ydf",
+}
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster"
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRanker, "
+    "XGBRF*, Booster; ydf's RandomForestModel, GradientBoostedTreesModel"
 )
 
 
@@ -23,7 +28,8 @@ def as_forest(model: Any) -> Forest:
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
-        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
+        XGBoost: XGBClassifier, XGBRegressor, XGBRanker, XGBRFClassifier, XGBRFRegressor, Booster. From ydf:
+        RandomForestModel (CART is one), GradientBoostedTreesModel.
 
     Examples
     --------

@@ -74,6 +74,8 @@ def read_file(path: str | PathLike[str]) -> Forest:
 
 
 def _read(path: Path) -> Forest:
+    if path.is_dir():
+        return _read_folder(path)
     with open(path, "rb") as file:
         start = file.read(START)
     for known in FORMATS:
@@ -88,6 +90,13 @@ def _read(path: Path) -> Forest:
             "bh.as_forest(model).save('model.bhk')"
         )
     raise ModelFileError(f"this is no model file that Billhook knows; it reads its own and {_known()}")
+
+
+def _read_folder(path: Path) -> Forest:
+    if not (path / "data_spec.pb").exists():
+        raise ModelFileError("this is a folder, and none that ydf saved a model to: give the path of a model file")
+    forest: Forest = _module("ydf").read_file(path)
+    return forest
 
 
 def _read_json(path: Path) -> Forest:

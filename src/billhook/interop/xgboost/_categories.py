@@ -62,8 +62,8 @@ def _texts(name: str, fields: dict[str, Any]) -> list[str]:
         # XGBoost up to 3.2 counts characters of a data frame of pandas where it should count bytes, and cuts the
         # names off elsewhere: what they were cannot be told.
         raise ValueError(
-            f"the categories of column {name!r} are not all ASCII, and XGBoost keeps such names damaged: rename them, "
-            "or fit on the codes of the categories, in an array, with feature_types"
+            f"the categories of column {name!r} are not all ASCII, and XGBoost keeps such names damaged: rename "
+            "them, or fit on the codes of the categories, in an array, with feature_types"
         )
     text = values.astype(np.uint8).tobytes().decode("ascii")
     return [text[start:end] for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]

@@ -1,7 +1,7 @@
 """What a model of XGBoost consists of: its parts by name, checked before they are used.
 
-A model comes from JSON, as lists, or from UBJSON, as numpy arrays. A part that is not known could change what the model
-predicts, so it is refused.
+A model comes from JSON, as lists, or from UBJSON, as numpy arrays. A part that is not known could change what the
+model predicts, so it is refused.
 """
 
 from collections.abc import Collection
@@ -97,7 +97,7 @@ def _array_at(fields: dict[str, Any], name: str, kinds: str, size: int | None) -
         array = np.asarray(part)
     except ValueError:  # lists of different lengths
         raise ModelFileError(f"{name} does not hold numbers") from None
-    if array.ndim != 1 or array.size and array.dtype.kind not in kinds:
+    if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
         raise ModelFileError(f"{name} does not hold {'numbers' if 'f' in kinds else 'whole numbers'}")
     if size is not None and array.size != size:
         raise ModelFileError(f"{name} has {array.size:,} entries, not {size:,}")

@@ -47,7 +47,8 @@ def link_of(objective: str, *, is_classifier: bool) -> str:
     if is_classifier and objective in (*LOGARITHM, *PLAIN):
         raise TypeError(
             f"as_forest does not read a classifier with the objective {objective!r}, or one of its own: its raw "
-            "scores are no probabilities; pass its get_booster(), or fit it with 'binary:logistic' or 'multi:softprob'"
+            "scores are no probabilities; pass its get_booster(), or fit it with 'binary:logistic' or "
+            "'multi:softprob'"
         )
     if objective in LOGARITHM:
         return "exp"

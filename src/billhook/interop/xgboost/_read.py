@@ -121,8 +121,8 @@ def _source_of(model: Any) -> tuple[Any, Source]:
     missing = getattr(model, "missing", None)
     if missing is not None and not np.isnan(missing):
         raise ValueError(
-            f"the {name} takes {missing} for a missing value, and a forest takes NaN: pass its get_booster(), and rows "
-            f"with NaN in place of {missing}"
+            f"the {name} takes {missing} for a missing value, and a forest takes NaN: pass its get_booster(), and "
+            f"rows with NaN in place of {missing}"
         )
     is_classifier = hasattr(model, "predict_proba")
     labels = np.asarray(model.classes_) if is_classifier else None

@@ -10,11 +10,20 @@ from billhook._files import ModelFileError
 from billhook.interop._stack import Tree, growth_rank, mean_of_leaves
 from billhook.interop.xgboost._layout import check_fields, count_at, floats_at, integers_at, object_at
 
-FIELDS = frozenset(
-    "base_weights categories categories_nodes categories_segments categories_sizes default_left id leaf_weights "
-    "left_children loss_changes parents right_children split_conditions split_indices split_type sum_hessian "
-    "tree_param".split()
+OF_NODES = (
+    *(
+        "left_children",
+        "right_children",
+        "parents",
+        "split_indices",
+        "split_conditions",
+        "split_type",
+        "default_left",
+    ),
+    *("base_weights", "leaf_weights", "loss_changes", "sum_hessian"),
 )
+OF_CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+FIELDS = frozenset({"id", "tree_param", *OF_NODES, *OF_CATEGORIES})
 PARAMETERS = ("num_deleted", "num_feature", "num_nodes", "size_leaf_vector")
 BY_THRESHOLD, BY_CATEGORIES = 0, 1
 
@@ -22,8 +31,8 @@ BY_THRESHOLD, BY_CATEGORIES = 0, 1
 def tree_of(fields: dict[str, Any], n_features: int) -> Tree:
     """Return a tree as the model has it.
 
-    A row goes left where x < condition, and right where x is one of the categories of a split: there left and right are
-    exchanged, so that the set goes left and all else right.
+    A row goes left where x < condition, and right where x is one of the categories of a split: there left and right
+    are exchanged, so that the set goes left and all else right.
     """
     check_fields(fields, FIELDS, "a tree")
     parameters = object_at(fields, "tree_param")

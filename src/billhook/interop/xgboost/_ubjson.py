@@ -1,7 +1,6 @@
 """Universal Binary JSON (ubjson.org, draft 12), as far as XGBoost writes it: an object, with arrays of one type."""
 
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,15 +34,14 @@ class UbjsonReader:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.place = 0
-        self.containers: dict[bytes, Callable[[int], Any]] = {b"{": self._object, b"[": self._array}
 
     def value(self, depth: int) -> Any:
         """Return the value that begins here; `depth` is how many others it lies in."""
         type_ = self._take(1)
-        if type_ in self.containers:
+        if type_ in (b"{", b"["):
             if depth >= MAX_DEPTH:
                 raise ModelFileError(f"this UBJSON has more than {MAX_DEPTH} levels")
-            return self.containers[type_](depth + 1)
+            return self._object(depth + 1) if type_ == b"{" else self._array(depth + 1)
         if type_ in NUMBERS:
             return self._number(type_)
         if type_ in CONSTANTS:
