@@ -5,10 +5,16 @@ from typing import Any
 from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
-READERS = {"sklearn": "billhook.interop.sklearn", "xgboost": "billhook.interop.xgboost"}
+READERS = {
+    "onnx": "billhook.interop.onnx",
+    "sklearn": "billhook.interop.sklearn",
+    "treelite": "billhook.interop.treelite",
+    "xgboost": "billhook.interop.xgboost",
+}
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster"
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster; "
+    "onnx.ModelProto with a tree ensemble; treelite.Model"
 )
 
 
@@ -24,6 +30,7 @@ def as_forest(model: Any) -> Forest:
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
         XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
+        An onnx.ModelProto whose graph is one tree ensemble. A treelite.Model.
 
     Examples
     --------

@@ -42,7 +42,7 @@ class Piece(NamedTuple):
     node: int
 
 
-class Task(NamedTuple):
+class ToCopy(NamedTuple):
     """A node to copy, or the rest of the pieces of a split that became several: where to, and what is known there."""
 
     node: int
@@ -83,7 +83,7 @@ def expand(nodes: "Nodes", root: int, n_nodes: int) -> Expanded:
     """
     limit = max(MAX_GROWTH * n_nodes, SMALL)
     out = Expanded([], [], [], [], [])
-    tasks = [Task(root, [], 0, {}, -1, False)]
+    tasks = [ToCopy(root, [], 0, {}, -1, False)]
     while tasks:
         task = tasks.pop()
         if len(out.source) >= limit:
@@ -99,7 +99,7 @@ def expand(nodes: "Nodes", root: int, n_nodes: int) -> Expanded:
     return out
 
 
-def _add(out: Expanded, nodes: "Nodes", task: Task, tasks: list[Task]) -> None:
+def _add(out: Expanded, nodes: "Nodes", task: ToCopy, tasks: list[ToCopy]) -> None:
     """Copy the node of a task, or make the split in the middle of its pieces; what follows becomes tasks."""
     new = len(out.source)
     node, pieces, nan_piece, known, _, _ = task
@@ -111,8 +111,8 @@ def _add(out: Expanded, nodes: "Nodes", task: Task, tasks: list[Task]) -> None:
         out.missing_left.append(bool(nodes.missing_left[node]))
         if nodes.left[node] >= 0:
             tasks += [
-                Task(int(nodes.right[node]), [], 0, known, new, False),
-                Task(int(nodes.left[node]), [], 0, known, new, True),
+                ToCopy(int(nodes.right[node]), [], 0, known, new, False),
+                ToCopy(int(nodes.left[node]), [], 0, known, new, True),
             ]
         return
     middle = (len(pieces) - 1) // 2
@@ -124,15 +124,17 @@ def _add(out: Expanded, nodes: "Nodes", task: Task, tasks: list[Task]) -> None:
     ]
 
 
-def _task_of(task: Task, nodes: "Nodes", pieces: list[Piece], nan_piece: int, parent: int, *, is_left: bool) -> Task:
+def _task_of(
+    task: ToCopy, nodes: "Nodes", pieces: list[Piece], nan_piece: int, parent: int, *, is_left: bool
+) -> ToCopy:
     if len(pieces) > 1:
-        return Task(task.node, pieces, nan_piece, task.known, parent, is_left)
+        return ToCopy(task.node, pieces, nan_piece, task.known, parent, is_left)
     low, high, node = pieces[0]
     known = {**task.known, int(nodes.feature[task.node]): Possible(low, high, nan_piece == 0)}
-    return Task(node, [], 0, known, parent, is_left)
+    return ToCopy(node, [], 0, known, parent, is_left)
 
 
-def _follow_known(nodes: "Nodes", task: Task) -> Task:
+def _follow_known(nodes: "Nodes", task: ToCopy) -> ToCopy:
     """Return the task with the first node that there is something to decide at, and what it decides."""
     node, steps = task.node, 0
     while nodes.left[node] >= 0 and node not in nodes.category_sets:
@@ -147,9 +149,7 @@ def _follow_known(nodes: "Nodes", task: Task) -> Task:
                 return task._replace(node=node, pieces=pieces, nan_piece=1)
             ways = [for_nan]
         if len(set(ways)) > 1:
-            return task._replace(
-                node=node, pieces=pieces, nan_piece=ways.index(for_nan) if possible.nan else -1
-            )
+            return task._replace(node=node, pieces=pieces, nan_piece=ways.index(for_nan) if possible.nan else -1)
         node, steps = ways[0], steps + 1
         if steps > nodes.left.size:
             raise ValueError("the children of a tree's nodes lead back to the node itself")

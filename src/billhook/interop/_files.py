@@ -51,8 +51,14 @@ class JsonFormat(NamedTuple):
     has: Callable[[dict[str, Any]], bool]
 
 
-FORMATS: tuple[Format, ...] = ()
-JSON_FORMATS: tuple[JsonFormat, ...] = (JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),)
+FORMATS: tuple[Format, ...] = (
+    Format("treelite's checkpoints", "treelite", lambda start: bool(_module("treelite").begins_checkpoint(start))),
+    Format("ONNX", "onnx", lambda start: bool(_module("onnx").begins_model(start))),
+)
+JSON_FORMATS: tuple[JsonFormat, ...] = (
+    JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),
+    JsonFormat("treelite's JSON", "treelite", lambda model: {"postprocessor", "trees"} <= model.keys()),
+)
 
 
 def read_file(path: str | PathLike[str]) -> Forest:

@@ -1,7 +1,7 @@
 """Treelite's binary checkpoints, version 4 of their format, read and written without treelite.
 
-https://treelite.readthedocs.io/en/latest/serialization/v4.html: scalars and arrays one after the other, little-endian,
-an array as its length in 8 bytes and then its elements.
+https://treelite.readthedocs.io/en/latest/serialization/v4.html: scalars and arrays one after the other,
+little-endian, an array as its length in 8 bytes and then its elements.
 """
 
 import struct
@@ -18,7 +18,7 @@ VERSION = (MAJOR_VERSION, 0, 0)
 # Version, types of thresholds and of leaves, number of trees, number of features, task, whether trees are averaged,
 # number of targets.
 HEADER = struct.Struct("<iiiBBQiBBi")
-FLOATS = {2: np.dtype("<f4"), 3: np.dtype("<f8")}
+FLOATS: dict[int, np.dtype[Any]] = {2: np.dtype("<f4"), 3: np.dtype("<f8")}
 TASKS = ("kBinaryClf", "kRegressor", "kMultiClf", "kLearningToRank", "kIsolationForest")
 LEAF, NUMERICAL, CATEGORICAL = range(3)
 # The arrays of a tree in their order; those of "float" are of the type of thresholds and leaves.
@@ -73,7 +73,9 @@ def begins_checkpoint(start: bytes) -> bool:
     """Return whether a file begins as a checkpoint does: a version, and numbers that can be those of a model."""
     if len(start) < HEADER.size:
         return False
-    major, minor, patch, thresholds, leaves, n_trees, n_features, task, averages, n_targets = HEADER.unpack_from(start)
+    major, minor, patch, thresholds, leaves, n_trees, n_features, task, averages, n_targets = HEADER.unpack_from(
+        start
+    )
     return bool(
         major in (3, MAJOR_VERSION)
         and 0 <= minor < 1000
@@ -86,7 +88,7 @@ def begins_checkpoint(start: bytes) -> bool:
     )
 
 
-class Reader:
+class CheckpointReader:
     """Reads scalars and arrays from the bytes of a checkpoint."""
 
     def __init__(self, data: bytes) -> None:
@@ -121,7 +123,7 @@ class Reader:
 
 def read_checkpoint(data: bytes) -> Checkpoint:
     """Return what the bytes of a checkpoint hold."""
-    reader = Reader(data)
+    reader = CheckpointReader(data)
     major, minor, patch, thresholds, leaves, n_trees, n_features, task, averages, n_targets = reader.scalars(HEADER)
     if major != MAJOR_VERSION:
         raise ModelFileError(
@@ -138,9 +140,7 @@ def read_checkpoint(data: bytes) -> Checkpoint:
     base_scores = reader.array("<f8")
     attributes = reader.text()
     _check_no_extension(reader)
-    trees = []
-    for _ in range(n_trees):  # ends with the data if the number is made up
-        trees.append(_read_tree(reader, FLOATS[thresholds]))
+    trees = [_read_tree(reader, FLOATS[thresholds]) for _ in range(n_trees)]  # ends with the data, if made up
     if reader.place != len(data):
         raise ModelFileError(f"{len(data) - reader.place} bytes are left over after the last tree")
     if counts["num_class"].size != n_targets:
@@ -160,11 +160,9 @@ def read_checkpoint(data: bytes) -> Checkpoint:
     )
 
 
-def _read_tree(reader: Reader, float_type: np.dtype[Any]) -> dict[str, NDArray[Any]]:
+def _read_tree(reader: CheckpointReader, float_type: np.dtype[Any]) -> dict[str, NDArray[Any]]:
     n_nodes, _ = reader.scalars(struct.Struct("<iB"))
-    arrays = {
-        name: reader.array(float_type if dtype == "float" else dtype) for name, dtype in TREE_ARRAYS.items()
-    }
+    arrays = {name: reader.array(float_type if dtype == "float" else dtype) for name, dtype in TREE_ARRAYS.items()}
     _check_no_extension(reader)
     _check_no_extension(reader)
     for name in PER_NODE:
@@ -173,7 +171,7 @@ def _read_tree(reader: Reader, float_type: np.dtype[Any]) -> dict[str, NDArray[A
     return arrays
 
 
-def _check_no_extension(reader: Reader) -> None:
+def _check_no_extension(reader: CheckpointReader) -> None:
     (n_fields,) = reader.scalars(struct.Struct("<i"))
     if n_fields:
         raise ModelFileError("the checkpoint has fields of a newer treelite, which may change what it predicts")

@@ -66,7 +66,7 @@ def _tree(tree: dict[str, Any]) -> dict[str, NDArray[Any]]:
     vectors = [np.atleast_1d(np.array(node.get("leaf_value", []), np.float64)) for node in nodes]
     lists = [np.array(node.get("category_list", []), np.uint32) for node in nodes]
     numerical = [kind == NUMERICAL for kind in node_type]
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "node_type": np.array(node_type, np.int8),
         "cleft": np.array([node.get("left_child", -1) for node in nodes], np.int32),
         "cright": np.array([node.get("right_child", -1) for node in nodes], np.int32),

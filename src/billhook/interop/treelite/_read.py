@@ -34,7 +34,7 @@ class Output(NamedTuple):
     trees: NDArray[np.int64]
 
 
-class Link(NamedTuple):
+class ScoreLink(NamedTuple):
     """How the scores are to be read, and the factor that makes them those of the link."""
 
     name: str
@@ -87,7 +87,7 @@ def _chosen(checkpoint: Checkpoint, output: int | None) -> Output:
     return Output(output, int(checkpoint.num_class[output]), trees)
 
 
-def _link(checkpoint: Checkpoint, n_columns: int) -> Link:
+def _link(checkpoint: Checkpoint, n_columns: int) -> ScoreLink:
     name, task = checkpoint.postprocessor, checkpoint.task_type
     if name not in LINKS:
         raise TypeError(f"as_forest does not know treelite's postprocessor {name!r}; known are {', '.join(LINKS)}")
@@ -101,9 +101,9 @@ def _link(checkpoint: Checkpoint, n_columns: int) -> Link:
     if (n_columns > 1) != (link != "logistic" and is_classifier) and not (n_columns == 1 and link == "identity"):
         raise TypeError(f"the model has {n_columns} columns of scores for the postprocessor {name!r}")
     if link == "logistic":
-        return Link(link, is_classifier, checkpoint.sigmoid_alpha)
+        return ScoreLink(link, is_classifier, checkpoint.sigmoid_alpha)
     # 2 ** (-score / c), as of an isolation forest.
-    return Link(link, is_classifier, -np.log(2) / checkpoint.ratio_c if name.endswith("ratio") else 1.0)
+    return ScoreLink(link, is_classifier, -np.log(2) / checkpoint.ratio_c if name.endswith("ratio") else 1.0)
 
 
 def _columns(checkpoint: Checkpoint, chosen: Output) -> tuple[NDArray[np.int64], bool]:
@@ -123,9 +123,7 @@ def _columns(checkpoint: Checkpoint, chosen: Output) -> tuple[NDArray[np.int64],
     return np.where(column < 0, 0, column).astype(np.int64), is_vector
 
 
-def _share(
-    checkpoint: Checkpoint, chosen: Output, column: NDArray[np.int64], is_vector: bool
-) -> NDArray[np.float64]:
+def _share(checkpoint: Checkpoint, chosen: Output, column: NDArray[np.int64], is_vector: bool) -> NDArray[np.float64]:
     """Return the weight of each tree: 1, or a share in the mean of the trees of the same column."""
     if not checkpoint.average_tree_output:
         return np.ones(chosen.trees.size)
@@ -162,9 +160,7 @@ def _nodes(checkpoint: Checkpoint, chosen: Output, is_vector: bool) -> tuple[NDA
     if (np.minimum(left, right) < first)[~is_leaf].any() or (np.maximum(left, right) >= end)[~is_leaf].any():
         raise ValueError("a node has a child that is not in its tree")
     left, right, threshold, missing_left, equal = _splits(column, is_leaf, left, right)
-    known = {
-        name: _statistic(trees, name, sizes) for name in ("data_count", "sum_hess", "gain")
-    }
+    known = {name: _statistic(trees, name, sizes) for name in ("data_count", "sum_hess", "gain")}
     weight = known["data_count"] if np.isnan(known["sum_hess"]).any() else known["sum_hess"]
     return root, Nodes(
         feature=np.where(is_leaf, -1, column["split_index"]).astype(np.int64),
@@ -272,7 +268,7 @@ def _category_sets(trees: list[dict[str, NDArray[Any]]], root: NDArray[np.int64]
 
 def _about(checkpoint: Checkpoint, n_classes: int) -> dict[str, Any]:
     """Return the class labels and the names of features, which only models that Billhook wrote have."""
-    about = {"classes": np.arange(n_classes), "feature_names": None, "ties": "first"}
+    about: dict[str, Any] = {"classes": np.arange(n_classes), "feature_names": None, "ties": "first"}
     try:
         own = json.loads(checkpoint.attributes or "{}")["billhook"]
     except (ValueError, KeyError, TypeError, RecursionError):
