@@ -1,153 +1,187 @@
-"""Tests that one threshold cannot make, made by several."""
+"""Trees with tests that no threshold expresses, and with shared branches, as trees of thresholds."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest
+from billhook.forest import round_down
 
-# A forest may grow to this many times its nodes, of subtrees that stand at several places.
-MOST_GROWTH = 4
+if TYPE_CHECKING:
+    from billhook.interop._nodes import Nodes
 
-
-class _Range(NamedTuple):
-    """What is known of a feature on the way to a node: above `low`, at most `high`, and whether it may be missing."""
-
-    low: float = -np.inf
-    high: float = np.inf
-    may_be_missing: bool = True
+# A tree may grow to so many times its nodes, or to this many nodes.
+MAX_GROWTH = 4
+SMALL = 1000
+MANTISSA_AND_EXPONENT = 0x7FFFFFFF
 
 
-class _Waiting(NamedTuple):
-    """A node to be written: which of its thresholds is next, whose child it is, and what is known there."""
+class Expanded(NamedTuple):
+    """A tree of copies: of which node each is one, and what it tests."""
+
+    source: list[int]
+    threshold: list[float]
+    left: list[int]
+    right: list[int]
+    missing_left: list[bool]
+
+
+class Possible(NamedTuple):
+    """What a row that comes this far may have for a feature: places from `low` to `high`, and NaN."""
+
+    low: int
+    high: int
+    nan: bool
+
+
+class Piece(NamedTuple):
+    """An interval of places, and the node that numbers in it go to."""
+
+    low: int
+    high: int
+    node: int
+
+
+class ToCopy(NamedTuple):
+    """A node to copy, or the rest of the pieces of a split that became several: where to, and what is known there."""
 
     node: int
-    step: int
+    pieces: list[Piece]
+    nan_piece: int
+    known: dict[int, Possible]
     parent: int
     is_left: bool
-    known: dict[int, _Range]
 
 
-def with_steps(forest: Forest, steps: Mapping[int, NDArray[np.float32]]) -> Forest:
-    """Return the forest in which some splits are by several thresholds: left up to the first, right up to the second.
+def place_of(number: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return where float32 numbers stand in their order, one place apart; zeros are at place 0."""
+    bits = number.view(np.int32).astype(np.int64)
+    return np.where(bits < 0, -(bits & MANTISSA_AND_EXPONENT), bits)
 
-    Each becomes a chain of splits, with copies of what is below, but for splits that the way to them decides.
+
+def number_at(place: int) -> float:
+    """Return the float32 number at a place in their order."""
+    bits = place if place >= 0 else -place | ~MANTISSA_AND_EXPONENT
+    return float(np.int32(bits).view(np.float32))
+
+
+LOWEST, HIGHEST = place_of(np.array([-np.inf, np.inf], np.float32)).tolist()
+ANYTHING = Possible(LOWEST, HIGHEST, True)
+
+
+def expand(nodes: "Nodes", root: int, n_nodes: int) -> Expanded:
+    """Return the tree below a node with equality tests as intervals, and with a copy for each way to a shared node.
+
+    Tests that are known to come out one way are left out.
 
     Parameters
     ----------
-    forest : Forest
-    steps : mapping
-        From nodes, numbered through all trees, to their thresholds, rising.
+    nodes : Nodes
+    root : int
+    n_nodes : int
+        How many nodes the tree has.
     """
-    written = _Written(forest, steps)
-    for root in forest.offset[:-1]:
-        written.add_tree(int(root))
-    chosen = np.array(written.source)
-    offset = np.array(written.offset)
-    return replace(
-        forest,
-        **{
-            name: getattr(forest, name)[chosen]
-            for name in ("feature", "value", "n_rows", "row_weight", "impurity", "category_set")
-        },
-        threshold=np.array(written.threshold, np.float32),
-        missing_left=np.array(written.missing_left, np.bool_),
-        left=np.array(written.left, np.int32),
-        right=np.array(written.right, np.int32),
-        offset=offset,
-        growth_rank=_rank(forest.growth_rank[chosen], offset),
-    )
-
-
-class _Written:
-    """The nodes that are written so far: the node that each is a copy of, and what it tests."""
-
-    def __init__(self, forest: Forest, steps: Mapping[int, NDArray[np.float32]]) -> None:
-        self.forest, self.steps = forest, steps
-        self.in_steps = {int(forest.feature[node]) for node in steps}
-        self.source: list[int] = []
-        self.left: list[int] = []
-        self.right: list[int] = []
-        self.threshold: list[float] = []
-        self.missing_left: list[bool] = []
-        self.offset = [0]
-
-    def add_tree(self, root: int) -> None:
-        first = len(self.source)
-        waiting = [_Waiting(root, 0, -1, False, {})]
-        while waiting:
-            next_ = self._decided(waiting.pop(), root)
-            number = len(self.source) - first
-            if next_.parent >= 0:
-                (self.left if next_.is_left else self.right)[first + next_.parent] = number
-            waiting += self._add(next_, number, root)
-        self.offset.append(len(self.source))
-
-    def _test(self, node: int, step: int) -> tuple[float, bool]:
-        """Return the threshold, and whether a missing value goes left."""
-        limits = self.steps.get(node)
-        threshold = float(self.forest.threshold[node] if limits is None else limits[step])
-        # A missing value that goes right goes to the left of the second step.
-        return threshold, bool(self.forest.missing_left[node]) != (step > 0)
-
-    def _below(self, node: int, step: int, root: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the node and step that follow on the left and on the right."""
-        children = root + int(self.forest.left[node]), root + int(self.forest.right[node])
-        limits = self.steps.get(node)
-        if limits is None:
-            return (children[0], 0), (children[1], 0)
-        # Up to each threshold on one side, in turns; beyond the last on the other side than before it.
-        beyond = (children[(step + 1) % 2], 0) if step + 1 == len(limits) else (node, step + 1)
-        return (children[step % 2], 0), beyond
-
-    def _decided(self, waiting: _Waiting, root: int) -> _Waiting:
-        """Return the node that stands there after splits whose side is known."""
-        node, step = waiting.node, waiting.step
-        while (feature := int(self.forest.feature[node])) in self.in_steps and self.forest.category_set[node] < 0:
-            threshold, missing_left = self._test(node, step)
-            known = waiting.known.get(feature, _Range())
-            if known.high <= threshold and (missing_left or not known.may_be_missing):
-                node, step = self._below(node, step, root)[0]
-            elif known.low >= threshold and not (missing_left and known.may_be_missing):
-                node, step = self._below(node, step, root)[1]
-            else:
-                break
-        return waiting._replace(node=node, step=step)
-
-    def _add(self, new: _Waiting, number: int, root: int) -> list[_Waiting]:
-        node, known = new.node, new.known
-        feature = int(self.forest.feature[node])
-        threshold, missing_left = self._test(node, new.step) if feature >= 0 else (0.0, False)
-        self.source.append(node)
-        self.left.append(-1)
-        self.right.append(-1)
-        self.threshold.append(threshold)
-        self.missing_left.append(missing_left)
-        if len(self.source) > MOST_GROWTH * self.forest.n_nodes:
+    limit = max(MAX_GROWTH * n_nodes, SMALL)
+    out = Expanded([], [], [], [], [])
+    tasks = [ToCopy(root, [], 0, {}, -1, False)]
+    while tasks:
+        task = tasks.pop()
+        if len(out.source) >= limit:
             raise ValueError(
-                f"splits by several thresholds would make this forest more than {MOST_GROWTH} times as large; "
-                "have the KBinsDiscretizer give the number of the bin (encode='ordinal') and fit again"
+                f"a tree of {n_nodes:,} nodes tests for equality, or shares branches, and would grow to more than "
+                f"{limit:,} nodes that compare with thresholds; read the model that it was converted from instead"
             )
-        if feature < 0:
-            return []
-        at_left = at_right = known
-        if feature in self.in_steps and self.forest.category_set[node] < 0:
-            low, high, may_be_missing = known.get(feature, _Range())
-            at_left = known | {feature: _Range(low, min(high, threshold), may_be_missing and missing_left)}
-            at_right = known | {feature: _Range(max(low, threshold), high, may_be_missing and not missing_left)}
-        left, right = self._below(node, new.step, root)
-        return [_Waiting(*right, number, False, at_right), _Waiting(*left, number, True, at_left)]
+        task = task if task.pieces else _follow_known(nodes, task)
+        new = len(out.source)
+        if task.parent >= 0:
+            (out.left if task.is_left else out.right)[task.parent] = new
+        _add(out, nodes, task, tasks)
+    return out
 
 
-def _rank(old: NDArray[np.int32], offset: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the order of growth of nodes that are copies of nodes with this rank, parents before their children."""
-    rank = np.full(old.size, -1, np.int32)
-    for first, after in pairwise(offset):
-        order = first + np.argsort(old[first:after], kind="stable")
-        order = order[old[order] >= 0]
-        rank[order] = np.arange(order.size)
-    return rank
+def _add(out: Expanded, nodes: "Nodes", task: ToCopy, tasks: list[ToCopy]) -> None:
+    """Copy the node of a task, or make the split in the middle of its pieces; what follows becomes tasks."""
+    new = len(out.source)
+    node, pieces, nan_piece, known, _, _ = task
+    out.source.append(node)
+    out.left.append(-1)
+    out.right.append(-1)
+    if not pieces:
+        out.threshold.append(0.0)
+        out.missing_left.append(bool(nodes.missing_left[node]))
+        if nodes.left[node] >= 0:
+            tasks += [
+                ToCopy(int(nodes.right[node]), [], 0, known, new, False),
+                ToCopy(int(nodes.left[node]), [], 0, known, new, True),
+            ]
+        return
+    middle = (len(pieces) - 1) // 2
+    out.threshold.append(number_at(pieces[middle].high))
+    out.missing_left.append(0 <= nan_piece <= middle)
+    tasks += [
+        _task_of(task, nodes, pieces[middle + 1 :], nan_piece - middle - 1, new, is_left=False),
+        _task_of(task, nodes, pieces[: middle + 1], nan_piece, new, is_left=True),
+    ]
+
+
+def _task_of(
+    task: ToCopy, nodes: "Nodes", pieces: list[Piece], nan_piece: int, parent: int, *, is_left: bool
+) -> ToCopy:
+    if len(pieces) > 1:
+        return ToCopy(task.node, pieces, nan_piece, task.known, parent, is_left)
+    low, high, node = pieces[0]
+    known = {**task.known, int(nodes.feature[task.node]): Possible(low, high, nan_piece == 0)}
+    return ToCopy(node, [], 0, known, parent, is_left)
+
+
+def _follow_known(nodes: "Nodes", task: ToCopy) -> ToCopy:
+    """Return the task with the first node that there is something to decide at, and what it decides."""
+    node, steps = task.node, 0
+    while nodes.left[node] >= 0 and node not in nodes.category_sets:
+        possible = task.known.get(int(nodes.feature[node]), ANYTHING)
+        pieces = _pieces(nodes, node, possible)
+        for_nan = int((nodes.left if nodes.missing_left[node] else nodes.right)[node])
+        ways = [piece.node for piece in pieces]
+        if possible.nan and for_nan not in ways:
+            # All numbers go one way and NaN another: a threshold of infinity tells them apart.
+            if ways:
+                pieces = [pieces[0]._replace(high=HIGHEST), Piece(1, 0, for_nan)]
+                return task._replace(node=node, pieces=pieces, nan_piece=1)
+            ways = [for_nan]
+        if len(set(ways)) > 1:
+            return task._replace(node=node, pieces=pieces, nan_piece=ways.index(for_nan) if possible.nan else -1)
+        node, steps = ways[0], steps + 1
+        if steps > nodes.left.size:
+            raise ValueError("the children of a tree's nodes lead back to the node itself")
+    return task._replace(node=node)
+
+
+def _pieces(nodes: "Nodes", node: int, possible: Possible) -> list[Piece]:
+    """Return what is possible in intervals, rising, that go to different children in turn."""
+    left, right = int(nodes.left[node]), int(nodes.right[node])
+    if node in nodes.equal_to:
+        ends: list[tuple[int, int]] = []
+        for place in place_of(nodes.equal_to[node]).tolist():
+            ends += [(place - 1, right), (place, left)]
+        ends.append((HIGHEST, right))
+    else:
+        ends = [(int(place_of(round_down(nodes.threshold[node : node + 1]))[0]), left), (HIGHEST, right)]
+    pieces: list[Piece] = []
+    low = possible.low
+    for end, child in ends:
+        high = min(end, possible.high)
+        if high < low:
+            continue
+        if pieces and pieces[-1].node == child:
+            pieces[-1] = pieces[-1]._replace(high=high)
+        else:
+            pieces.append(Piece(low, high, child))
+        low = high + 1
+    return pieces
+
+
+def equal_numbers(numbers: NDArray[Any]) -> NDArray[np.float32]:
+    """Return those of the numbers that a float32 number can be equal to, rising, each once."""
+    with np.errstate(over="ignore", under="ignore"):
+        near = numbers.astype(np.float32)
+    return np.unique(near[near == numbers])

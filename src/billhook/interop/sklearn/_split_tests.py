@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest, categories_of, pool_sets, round_down
-from billhook.interop._expand import with_steps
+from billhook.interop.sklearn._several_thresholds import with_steps
 
 
 @dataclass(frozen=True)
