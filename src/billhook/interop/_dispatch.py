@@ -17,8 +17,11 @@ READERS = {
 }
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster; "
-@SUP@)
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRanker, XGBRF*, "
+    "Booster; LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster; CatBoost's CatBoostClassifier, "
+    "CatBoostRegressor, CatBoostRanker, CatBoost; ydf's RandomForestModel, GradientBoostedTreesModel; "
+    "onnx.ModelProto with a tree ensemble; treelite.Model"
+)
 
 
 def as_forest(model: Any, *, output: int | None = None) -> Forest:

@@ -1,8 +1,10 @@
 """Forests as models of other libraries."""
 
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
+from billhook._files import atomic_write
 from billhook.forest import Forest
 from billhook.interop._dispatch import as_forest
 
@@ -57,6 +59,20 @@ def to_treelite(model: Any) -> Any:
     >>> bh.to_treelite(rf).serialize("forest.treelite")  # doctest: +SKIP
     """
     return import_module("billhook.interop.treelite").write(_forest_of(model))
+
+
+def save_onnx(model: Any, path: str | PathLike[str]) -> None:
+    """Write a model as a file of ONNX; an existing file is replaced only when all is written."""
+    data: bytes = to_onnx(model).SerializeToString()
+    with atomic_write(path) as file:
+        file.write(data)
+
+
+def save_treelite(model: Any, path: str | PathLike[str]) -> None:
+    """Write a model as a checkpoint of treelite; an existing file is replaced only when all is written."""
+    data: bytes = to_treelite(model).serialize_bytes()
+    with atomic_write(path) as file:
+        file.write(data)
 
 
 def _forest_of(model: Any) -> Forest:
