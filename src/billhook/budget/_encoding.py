@@ -104,7 +104,9 @@ def encode_table(
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
     recode = OrderedFeatures(_with_columns_of(table, X)) if is_ordered and known is None else None
-    return EncodedTable(replace(rows, recode=recode), encoding, (*_notes_on(encoding), *notes))
+    if known is None:
+        notes = (*_notes_on(encoding), *notes)
+    return EncodedTable(replace(rows, recode=recode), encoding, notes)
 
 
 def _with_columns_of(table: Table, X: NDArray[np.float32]) -> Table:
