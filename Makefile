@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint benchmark toolchains clean .venv/.tried-packages
+.PHONY: demo test fuzz lint benchmark toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -15,6 +15,11 @@ test:
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.installed-dev .venv/.tried-packages
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# More examples of every property than `make test` has time for: FUZZ names tests, such as FUZZ=tests/interop.
+FUZZ ?= tests
+fuzz: .venv/.installed-dev
+	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --hypothesis-profile=thorough $(FUZZ)
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check
