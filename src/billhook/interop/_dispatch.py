@@ -28,8 +28,8 @@ def as_forest(model: Any) -> Forest:
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
-        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits). From
-        LightGBM: LGBMClassifier, LGBMRegressor, LGBMRanker, Booster.
+        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
+        From LightGBM: LGBMClassifier, LGBMRegressor, LGBMRanker, Booster.
 
     Examples
     --------

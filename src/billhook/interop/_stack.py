@@ -1,7 +1,7 @@
 """From single trees to a Forest: what every reader ends with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,19 @@ from numpy.typing import NDArray
 
 from billhook.forest import CategorySets, Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
+
+DTYPES = {
+    "feature": np.int32,
+    "threshold": np.float32,
+    "left": np.int32,
+    "right": np.int32,
+    "missing_left": np.bool_,
+    "value": np.float64,
+    "n_rows": np.int64,
+    "row_weight": np.float64,
+    "impurity": np.float64,
+    "growth_rank": np.int32,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,25 +47,20 @@ class Tree:
 
 def stack(trees: Sequence[Tree], **other: Any) -> Forest:
     """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes."""
-    names = [array.name for array in fields(Tree) if array.name != "category_sets"]
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
+    columns: dict[str, NDArray[Any]] = {
+        name: np.concatenate([getattr(tree, name) for tree in trees]) for name in DTYPES
+    }
     offset = np.concatenate([[0], np.cumsum([tree.left.size for tree in trees])]).astype(np.int64)
     is_leaf = columns["left"] < 0
     category_set, sets = _category_sets(trees, offset)
-    columns["threshold"] = np.where(category_set >= 0, 0.0, columns["threshold"])
+    columns["threshold"][category_set >= 0] = 0.0
     for name, of_leaf in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
-        columns[name] = np.where(is_leaf, of_leaf, columns[name])
+        columns[name][is_leaf] = of_leaf
+    columns["threshold"] = round_down(columns["threshold"])
+    # Large forests are not copied for nothing.
+    arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
     return Forest(
-        feature=columns["feature"].astype(np.int32),
-        threshold=round_down(columns["threshold"]),
-        left=columns["left"].astype(np.int32),
-        right=columns["right"].astype(np.int32),
-        missing_left=columns["missing_left"].astype(np.bool_),
-        value=columns["value"].astype(np.float64),
-        n_rows=columns["n_rows"].astype(np.int64),
-        row_weight=columns["row_weight"].astype(np.float64),
-        impurity=columns["impurity"].astype(np.float64),
-        growth_rank=columns["growth_rank"].astype(np.int32),
+        **arrays,
         offset=offset,
         category_set=category_set,
         **sets._asdict(),

@@ -40,8 +40,8 @@ class Objective(NamedTuple):
 def read(model: Any) -> Forest:
     """Return a fitted LGBMClassifier, LGBMRegressor, LGBMRanker or Booster as a forest.
 
-    Of a model with early stopping, the rounds up to the best one are read, as LightGBM predicts with them. Scores that
-    training started from (init_score) are no part of a model, and of LightGBM's predictions neither.
+    Of a model with early stopping, the rounds up to the best one are read, as LightGBM predicts with them. Scores
+    that training started from (init_score) are no part of a model, and of LightGBM's predictions neither.
     """
     booster, labels = _booster_of(model)
     written = _text.parse(_lines(booster.model_to_string()))
@@ -179,8 +179,8 @@ def _sigmoid(parameters: list[str]) -> float:
 def _refusal(name: str, parameters: list[str], *, is_classifier: bool) -> str:
     if name == "multiclassova":
         return (
-            "as_forest cannot read the objective 'multiclassova', whose probabilities of the classes do not depend on "
-            "one another; fit with objective='multiclass'"
+            "as_forest cannot read the objective 'multiclassova', whose probabilities of the classes do not depend "
+            "on one another; fit with objective='multiclass'"
         )
     if name == "cross_entropy_lambda":
         return "as_forest cannot read the objective 'cross_entropy_lambda'; fit with objective='cross_entropy'"
