@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import CategorySets, Forest, pool_sets, round_down
+from billhook.forest import Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 DTYPES = {
@@ -47,34 +47,45 @@ class Tree:
 
 def stack(trees: Sequence[Tree], **other: Any) -> Forest:
     """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes."""
-    columns: dict[str, NDArray[Any]] = {
-        name: np.concatenate([getattr(tree, name) for tree in trees]) for name in DTYPES
+    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in DTYPES}
+    n_nodes = np.array([tree.left.size for tree in trees])
+    first = np.cumsum(n_nodes) - n_nodes
+    sets = {
+        node + start: categories
+        for tree, start in zip(trees, first.tolist(), strict=True)
+        for node, categories in tree.category_sets.items()
     }
-    offset = np.concatenate([[0], np.cumsum([tree.left.size for tree in trees])]).astype(np.int64)
+    return join(columns, n_nodes, sets, **other)
+
+
+def join(
+    columns: dict[str, NDArray[Any]], n_nodes: NDArray[Any], category_sets: Mapping[int, NDArray[Any]], **other: Any
+) -> Forest:
+    """Return the forest of trees that stand one after the other already.
+
+    Parameters
+    ----------
+    columns : dict
+        The arrays of a `Tree` by their names, of all trees. They may be changed, and the dict is emptied, so that a
+        large forest is in memory once less.
+    n_nodes : int array
+        The nodes of each tree.
+    category_sets : mapping
+        As those of a `Tree`, by the place of the node among those of all trees.
+    **other
+        The fields of Forest that do not belong to nodes.
+    """
+    offset = np.append(0, np.cumsum(n_nodes)).astype(np.int64)
     is_leaf = columns["left"] < 0
-    category_set, sets = _category_sets(trees, offset)
+    number, sets = pool_sets(list(category_sets.values()))
+    category_set = np.full(offset[-1], -1, np.int32)
+    category_set[list(category_sets)] = number
     columns["threshold"][category_set >= 0] = 0.0
     for name, of_leaf in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
         columns[name][is_leaf] = of_leaf
     columns["threshold"] = round_down(columns["threshold"])
-    # Large forests are not copied for nothing.
     arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
-    return Forest(
-        **arrays,
-        offset=offset,
-        category_set=category_set,
-        **sets._asdict(),
-        **other,
-    )
-
-
-def _category_sets(trees: Sequence[Tree], offset: NDArray[np.int64]) -> tuple[NDArray[np.int32], CategorySets]:
-    """Return the number of the set that each node of all trees tests, or -1, and the sets, equal ones once."""
-    nodes = [int(first) + node for tree, first in zip(trees, offset, strict=False) for node in tree.category_sets]
-    number, sets = pool_sets([categories for tree in trees for categories in tree.category_sets.values()])
-    category_set = np.full(offset[-1], -1, np.int32)
-    category_set[nodes] = number
-    return category_set, sets
+    return Forest(**arrays, offset=offset, category_set=category_set, **sets._asdict(), **other)
 
 
 def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> NDArray[np.int32]:

@@ -61,8 +61,8 @@ def _range(info: Any) -> ColumnRange:
 
 
 def _flat(tree_info: Any) -> FlatTrees:
-    if not isinstance(tree_info, list) or not tree_info:
-        raise ValueError("the model has no trees: fit it with one round at least")
+    if not isinstance(tree_info, list):
+        raise ValueError("tree_info must be a list of trees")
     n_leaves: list[int] = []
     splits: list[Split] = []
     leaves: list[Leaf] = []

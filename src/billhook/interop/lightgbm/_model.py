@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from billhook.interop._stack import Tree
+from billhook.interop.lightgbm._trees import TreesRead
 
 # v2: LightGBM 2.1 and 2.2; v3, with weights of leaves: 2.3 to 3.3; v4: from 4.0 on.
 VERSIONS = ("v2", "v3", "v4")
@@ -39,7 +39,7 @@ class Written(NamedTuple):
     feature_names : tuple of str
     ranges : tuple of ColumnRange
         Of the features.
-    trees : list of Tree
+    trees : TreesRead
     pandas_categories : list or None
         The categories of each categorical column of the data frame that was trained on.
     """
@@ -50,7 +50,7 @@ class Written(NamedTuple):
     averages: bool
     feature_names: tuple[str, ...]
     ranges: tuple[ColumnRange, ...]
-    trees: list[Tree]
+    trees: TreesRead
     pandas_categories: Sequence[Sequence[Any]] | None
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.interop._stack import Tree
 from billhook.interop.lightgbm._model import (
     LINEAR,
     MOST_FEATURES,
@@ -17,7 +16,7 @@ from billhook.interop.lightgbm._model import (
     checked_categories,
 )
 from billhook.interop.lightgbm._numbers import decimals, integers
-from billhook.interop.lightgbm._trees import CATEGORICAL, FlatTrees, trees_of
+from billhook.interop.lightgbm._trees import CATEGORICAL, FlatTrees, TreesRead, joined, trees_of
 
 OF_OUTPUT = ("num_class", "num_tree_per_iteration", "objective", "average_output")
 OF_INPUT = ("label_index", "max_feature_idx", "feature_names", "feature_infos", "monotone_constraints")
@@ -49,8 +48,8 @@ def parse(lines: Iterator[str]) -> Written:
         raise ValueError(f"there are {len(names)} feature_names and {len(ranges)} feature_infos for {n_features}")
     n_trees = len(_text(header, "tree_sizes").split())
     trees = _trees(lines, n_features)
-    if len(trees) != n_trees:
-        raise ValueError(f"there are {len(trees):,} trees, and tree_sizes has {n_trees:,}")
+    if trees.n_nodes.size != n_trees:
+        raise ValueError(f"there are {trees.n_nodes.size:,} trees, and tree_sizes has {n_trees:,}")
     return Written(
         n_columns=_whole(header, "num_tree_per_iteration"),
         n_features=n_features,
@@ -113,9 +112,9 @@ def _range(text: str) -> ColumnRange:
         raise ValueError(f"feature_infos holds {text[:40]!r}, which is not known") from None
 
 
-def _trees(lines: Iterator[str], n_features: int) -> list[Tree]:
+def _trees(lines: Iterator[str], n_features: int) -> TreesRead:
     """Return the trees, and leave the lines behind what follows them."""
-    trees: list[Tree] = []
+    parts: list[TreesRead] = []
     together: list[dict[str, str]] = []
     n_leaves = 0
     for line in lines:
@@ -123,12 +122,14 @@ def _trees(lines: Iterator[str], n_features: int) -> list[Tree]:
             together.append(_said(lines, OF_TREE))
             n_leaves += _n_leaves(together[-1])
             if n_leaves >= LEAVES_AT_ONCE:
-                trees += trees_of(_flat(together), n_features)
+                parts.append(trees_of(_flat(together), n_features))
                 together, n_leaves = [], 0
         elif line:
             if line not in ("end of trees", "feature importances:"):  # the second in LightGBM 2.1
                 raise ValueError(f"there is {line[:40]!r} instead of a tree")
-            return trees + (trees_of(_flat(together), n_features) if together else [])
+            if together or not parts:
+                parts.append(trees_of(_flat(together), n_features))
+            return joined(parts)
     raise ValueError("the text ends before the last tree: it is cut off")
 
 

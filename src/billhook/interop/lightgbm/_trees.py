@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.interop._stack import Tree, mean_of_leaves
+from billhook.interop._stack import DTYPES, Tree, mean_of_leaves
 from billhook.interop.lightgbm._zero import ABOVE_ALL_NEGATIVE, ZERO, Missing, with_zero_apart
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2
@@ -70,7 +70,15 @@ class _Places:
         return array
 
 
-def trees_of(flat: FlatTrees, n_features: int) -> list[Tree]:
+class TreesRead(NamedTuple):
+    """Trees whose nodes stand one after the other: `columns`, `n_nodes` and `category_sets` as `join` takes them."""
+
+    columns: dict[str, NDArray[Any]]
+    n_nodes: NDArray[np.int64]
+    category_sets: dict[int, NDArray[np.int64]]
+
+
+def trees_of(flat: FlatTrees, n_features: int) -> TreesRead:
     """Return the trees, or raise ValueError; the nodes of each are its splits and then its leaves."""
     _check_numbers(flat, n_features)
     places = _Places(flat.n_leaves)
@@ -93,24 +101,44 @@ def trees_of(flat: FlatTrees, n_features: int) -> list[Tree]:
     value = places.of_nodes(np.float64, 0.0, flat.leaf_value)[:, None]
     columns["value"] = mean_of_leaves(Tree(value=value, **counted, **columns), value)
     columns["left"], columns["right"] = (places.of_nodes(np.int32, child, -1) for child in (left, right))
-    is_apart = places.of_nodes(np.bool_, _needs_zero_apart(flat), False)
+    sets = {int(places.split[place]): categories for place, categories in flat.category_sets.items()}
+    read = TreesRead(columns, 2 * flat.n_leaves - 1, sets)
+    is_apart = _needs_zero_apart(flat)
+    if not is_apart.any():
+        return read
     default_left = places.of_nodes(np.bool_, (flat.decision_type & DEFAULT_LEFT) > 0, False)
-    sets_of = _sets_of_trees(flat, places)
-    trees = []
-    for first, n_leaves, category_sets in zip(places.first.tolist(), flat.n_leaves.tolist(), sets_of, strict=True):
-        nodes = slice(first, first + 2 * n_leaves - 1)
-        tree = Tree(category_sets=category_sets, **{name: column[nodes] for name, column in columns.items()})
-        trees.append(with_zero_apart(tree, is_apart[nodes], default_left[nodes]) if is_apart[nodes].any() else tree)
-    return trees
+    return _with_zero_apart(read, places.of_nodes(np.bool_, is_apart, False), default_left)
 
 
-def _sets_of_trees(flat: FlatTrees, places: _Places) -> list[dict[int, NDArray[np.int64]]]:
-    """Return the categories that go left, by the number of the node, of each tree."""
-    sets: list[dict[int, NDArray[np.int64]]] = [{} for _ in flat.n_leaves]
-    tree_of_split = np.repeat(np.arange(flat.n_leaves.size), flat.n_leaves - 1)
-    for place, categories in flat.category_sets.items():
-        sets[tree_of_split[place]][int(places.number[place])] = categories
-    return sets
+def joined(parts: list[TreesRead]) -> TreesRead:
+    """Return the trees of all parts, whose columns are emptied."""
+    n_nodes = [part.n_nodes for part in parts]
+    sets: dict[int, NDArray[np.int64]] = {}
+    first = 0
+    for part in parts:
+        sets |= {node + first: categories for node, categories in part.category_sets.items()}
+        first += int(part.n_nodes.sum())
+    # One column after the other, so that not all are there twice.
+    columns = {name: np.concatenate([part.columns.pop(name) for part in parts]) for name in DTYPES}
+    return TreesRead(columns, np.concatenate(n_nodes), sets)
+
+
+def _with_zero_apart(read: TreesRead, is_apart: NDArray[np.bool_], default_left: NDArray[np.bool_]) -> TreesRead:
+    """Return the trees with some of their splits made of three, one tree after the other."""
+    parts = []
+    first = 0
+    for n in read.n_nodes.tolist():
+        nodes = slice(first, first + n)
+        sets = {
+            node - first: read.category_sets[node] for node in range(first, first + n) if node in read.category_sets
+        }
+        first += n
+        tree = Tree(category_sets=sets, **{name: column[nodes] for name, column in read.columns.items()})
+        if is_apart[nodes].any():
+            tree = with_zero_apart(tree, is_apart[nodes], default_left[nodes])
+        columns = {name: getattr(tree, name) for name in DTYPES}
+        parts.append(TreesRead(columns, np.array([tree.left.size]), dict(tree.category_sets)))
+    return joined(parts)
 
 
 def _check_numbers(flat: FlatTrees, n_features: int) -> None:

@@ -217,7 +217,11 @@ def _read_hist_gradient_boosting(model: Any, about: dict[str, Any]) -> Forest:
         value = np.where(is_leaf[:, None], tree.value, mean if leaf_fitted else model.learning_rate * tree.value)
         value[0] = mean[0]
         trees.append(replace(tree, value=value))
-    check_thresholds(trees, type(model).__name__)
+    check_thresholds(
+        np.concatenate([tree.feature[tree.left >= 0] for tree in trees]),
+        np.concatenate([tree.threshold[tree.left >= 0] for tree in trees]),
+        type(model).__name__,
+    )
     base = np.ravel(model._baseline_prediction).astype(np.float64)
     link = "exp" if model.loss in LOG_LINK_LOSSES else "identity"
     return _boosted(trees, len(rounds), base.size, base, link, labels, about)
