@@ -66,6 +66,36 @@ def random_forest(
     )
 
 
+def symmetric_forest(rng, depths, n_features=4, n_classes=1, thresholds=(0.0, 1.0, 1.5, -2.0, 30.0)):
+    """Return a forest of full trees whose splits on a level are the same."""
+    forest = random_forest(
+        rng, [2**depth - 1 for depth in depths], n_features, n_classes, n_classes > 2, "sum", np.array(thresholds)
+    )
+    feature, threshold, left = forest.feature.copy(), forest.threshold.copy(), forest.missing_left.copy()
+    children = [forest.left.copy(), forest.right.copy(), forest.growth_rank.copy()]
+    for tree, depth in enumerate(depths):
+        first, inner = forest.offset[tree], np.arange(2**depth - 1)
+        nodes = slice(first, first + 2 * inner.size + 1)
+        for array in (feature, *children):
+            array[nodes] = -1
+        threshold[nodes], left[nodes] = 0, False
+        level = np.frexp(inner + 1)[1] - 1
+        asked = rng.integers(n_features, size=depth), rng.choice(thresholds, depth), rng.random(depth) < 0.5
+        for array, of_level in zip((feature, threshold, left), asked, strict=True):
+            array[first + inner] = of_level[level]
+        for array, number in zip(children, (2 * inner + 1, 2 * inner + 2, inner), strict=True):
+            array[first + inner] = number
+    return replace(
+        forest,
+        feature=feature,
+        threshold=threshold,
+        missing_left=left,
+        left=children[0],
+        right=children[1],
+        growth_rank=children[2],
+    )
+
+
 # Around the ends of words, and one far from the others.
 CATEGORIES = np.array([0, 1, 2, 3, 5, 7, 30, 31, 32, 33, 63, 64, 100, 1000])
 

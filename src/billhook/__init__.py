@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RefinedForestRegressor,
     )
     from billhook.forest import Forest
-    from billhook.interop import as_forest, to_estimator
+    from billhook.interop import as_forest, to_estimator, to_onnx, to_treelite
     from billhook.packing import Packed, PackReport, load, pack, pack_report
     from billhook.pruning import (
         PruningGain,
@@ -50,7 +50,7 @@ FOLDERS = {
     ),
     "_files": ("ModelFileError",),
     "forest": ("Forest",),
-    "interop": ("as_forest", "to_estimator"),
+    "interop": ("as_forest", "to_estimator", "to_onnx", "to_treelite"),
     "packing": ("PackReport", "Packed", "load", "pack", "pack_report"),
     "pruning": (
         "PruningGain",
@@ -108,6 +108,8 @@ __all__ = [
     "tables",
     "targets",
     "to_estimator",
+    "to_onnx",
+    "to_treelite",
 ]
 
 

@@ -7,7 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 
 import billhook as bh
 from billhook.codegen import TOOLCHAINS, flash_with_reader, target_named
-from made_up import random_forest
+from made_up import random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 from short_models import SHORT, short_model
 
 X3, y3 = load_iris(return_X_y=True)
@@ -51,6 +51,22 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
         assert 0 < found.stack < 400
     elif target != "linux-x86_64":
         assert found.instructions > 50
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_devices_read_categories_and_symmetric_trees(target, layout):
+    need(target)
+    rng = np.random.default_rng(0)
+    categorical = with_sets(rng, random_forest(rng, (9, 20, 30), 3, 3), categories=np.arange(40))
+    symmetric = symmetric_forest(rng, (3, 5, 4), 3, thresholds=rng.normal(size=30))
+    for forest, rows in ((categorical, rows_of_categories(rng, 25, 3)), (symmetric, tricky_rows(rng, 25, 3))):
+        packed = bh.pack(forest, leaf_bits=6)
+        assert packed.layout.is_symmetric == (forest is symmetric)
+        found = bh.measure(packed, rows, target=target, layout=layout)
+        assert found.agreement == 1.0
+        if layout == "compact" and found.target.flash:
+            assert found.flash <= flash_with_reader(packed.nbytes, found.target)
 
 
 @pytest.mark.parametrize("target", ["arduino-uno", "cortex-m0"])

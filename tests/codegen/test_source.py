@@ -17,7 +17,7 @@ from billhook.codegen import Form, header, source
 from billhook.codegen._names import identifier
 from compiled import FLAGS, compiled, write_sources
 from ensembles import CLASSIFIERS, REGRESSORS
-from made_up import TRICKY, forests, random_forest, tricky_rows
+from made_up import TRICKY, categorical_forests, forests, random_forest, rows_of_categories, tricky_rows, with_sets
 from short_models import SHORT, short_model
 
 X3, y3 = load_iris(return_X_y=True)
@@ -158,6 +158,23 @@ def test_whatever_is_packed_scores_the_same_in_c(
     check(packed, rows, tmp_path_factory.mktemp("c") / "out", FORMS[form], *SANITISED, kind=kind)
 
 
+@given(
+    categorical_forests(),
+    st.sampled_from(["exact", 16, 8, 2]),
+    st.booleans(),
+    st.sampled_from(sorted(FORMS)),
+    st.sampled_from(KINDS),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=settings.default.max_examples // 2)
+def test_categorical_splits_score_the_same_in_c(
+    tmp_path_factory, forest, threshold_bits, missing_values, form, kind, seed
+):
+    packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=6, missing_values=missing_values)
+    rows = rows_of_categories(np.random.default_rng(seed), 100, forest.n_features)
+    check(packed, rows, tmp_path_factory.mktemp("c") / "out", FORMS[form], *SANITISED, kind=kind)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("missing_values", [True, False])
 def test_steps_by_the_order_of_floats_score_the_same_in_c(form, missing_values, tmp_path):
@@ -252,10 +269,12 @@ def test_no_compiler_has_anything_to_say(target, form, tmp_path):
     ):
         forest = random_forest(rng, (9, 30, 4), 4, n_classes, per_class, "any")
         packed = bh.pack(forest, threshold_bits=threshold_bits, missing_values=missing_values, scales="class")
-        write_sources(packed, tmp_path, FORMS[form])
-        subprocess.run(
-            [compiler, *options, "-Os", *FLAGS, "-c", "model.c", "-o", "model.o"], cwd=tmp_path, check=True
-        )
+        in_sets = bh.pack(with_sets(rng, forest), threshold_bits=threshold_bits, missing_values=missing_values)
+        for model in (packed, in_sets):
+            write_sources(model, tmp_path, FORMS[form])
+            subprocess.run(
+                [compiler, *options, "-Os", *FLAGS, "-c", "model.c", "-o", "model.o"], cwd=tmp_path, check=True
+            )
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -22,7 +22,8 @@ from billhook.budget._splits import (
     training_rows,
 )
 from billhook.budget._trial_runner import TrialRunner
-from billhook.tables import Categorical, CategoricalEncoding, Encoding, Table, encode
+from billhook.forest import Forest
+from billhook.tables import Categorical, CategoricalEncoding, Encoding, Table, encode, features_of
 
 N_SPLITS = 3
 MOST_ROWS = 8_000
@@ -45,6 +46,7 @@ def encode_table(
     budget: int,
     *,
     categorical: CategoricalEncoding | None = None,
+    model: Forest | None = None,
     scoring: Any = None,
     weight: Vector | None = None,
     class_weight: Any = None,
@@ -61,6 +63,8 @@ def encode_table(
         Bytes that the model may take.
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
+    model : Forest, optional
+        If it has an encoding, that is kept.
     scoring : optional
         What is better, as for `fit`.
     weight : array, optional
@@ -77,7 +81,8 @@ def encode_table(
     if not weights.all():  # rows that say nothing are left out of the table too, which orders are learned from
         table, weights = table.take(np.flatnonzero(weights)), weights[weights > 0.0]
     notes: tuple[str, ...] = ()
-    if categorical is None:
+    known = None if model is None else model.encoding
+    if categorical is None and known is None:
         limit = None if clock is None else clock.until(clock.seconds + clock.at(FOR_CHOICE))
         try:
             with within(limit):
@@ -85,7 +90,10 @@ def encode_table(
         except OutOfTimeError:
             categorical, notes = "ordered", ("There was no time to evaluate one-hot encoding.",)
     with in_time(clock or Clock(None), "encoding", table.title):
-        X, encoding = encode(table, categorical)
+        if model is None or known is None:
+            X, encoding = encode(table, categorical or "ordered")
+        else:
+            X, encoding = features_of(table, model), known
     rows = training_rows(
         X,
         table.y,
@@ -95,7 +103,7 @@ def encode_table(
         loss=loss,
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
-    recode = OrderedFeatures(_with_columns_of(table, X)) if is_ordered else None
+    recode = OrderedFeatures(_with_columns_of(table, X)) if is_ordered and known is None else None
     return EncodedTable(replace(rows, recode=recode), encoding, (*_notes_on(encoding), *notes))
 
 

@@ -24,6 +24,7 @@ from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
 from billhook.codegen import target_named
+from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import load_forest
 from billhook.tables import (
@@ -166,10 +167,12 @@ def fit_table(
             title, read_notes = read.title, read.notes
             for note in read_notes:
                 log(note)
+            forest = None if model is None else _forest_of(model)
             encoded = encode_table(
                 read,
                 limit,
                 categorical=categorical or (None if model is None else "one_hot"),
+                model=forest,
                 scoring=scoring,
                 class_weight=class_weight,
                 loss=of_numbers,
@@ -180,7 +183,7 @@ def fit_table(
             result = fit(
                 encoded.rows,
                 limit,
-                user_ensemble=None if model is None else _user_ensemble(model, encoded.rows),
+                user_ensemble=None if forest is None else _user_ensemble(forest, _source_of(model), encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
                 title=title,
@@ -226,10 +229,17 @@ def _read(table: Any, label: str | None, task: str | None) -> Table:
     return table_of_frame(table, label, task=task)
 
 
-def _user_ensemble(model: Any, rows: TrainingRows) -> UserEnsemble:
+def _forest_of(model: Any) -> Forest:
+    return load_forest(model) if isinstance(model, str | PathLike) else as_forest(model)
+
+
+def _source_of(model: Any) -> str:
+    """Return what messages call a model."""
+    return str(model) if isinstance(model, str | PathLike) else "the model"
+
+
+def _user_ensemble(forest: Forest, source: str, rows: TrainingRows) -> UserEnsemble:
     """Return the forest that is to be made to fit, its features in the order of the rows', if it goes with them."""
-    is_path = isinstance(model, str | PathLike)
-    forest, source = (load_forest(model), str(model)) if is_path else (as_forest(model), "the model")
     if (forest.classes is None) != (rows.classes is None):
         task = "regression" if rows.classes is None else "classification"
         raise ValueError(
@@ -250,8 +260,7 @@ def _user_ensemble(model: Any, rows: TrainingRows) -> UserEnsemble:
 def _notes_on(model: Any) -> tuple[str, ...]:
     if model is None:
         return ()
-    source = str(model) if isinstance(model, str | PathLike) else "the model"
-    return (f"If {source} was trained on these rows, it looks better on them than on others.",)
+    return (f"If {_source_of(model)} was trained on these rows, it looks better on them than on others.",)
 
 
 def _fit_folder(

@@ -20,12 +20,17 @@ Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
 
 def read(arguments: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArray[Any]]:
     """Return the forest, the rows and their labels; before that, refuse to replace a file that is there."""
-    if Path(arguments.out).exists() and not arguments.force:
-        raise FileExistsError(f"{arguments.out} is there already; --force replaces it")
+    check_out(arguments)
     forest = load_forest(arguments.model)
     X, y = read_rows(arguments.table, arguments.label, forest)
     print(f"{arguments.model}: {forest!r}", file=sys.stderr)
     return forest, X, y
+
+
+def check_out(arguments: argparse.Namespace) -> None:
+    """Refuse to replace a file that is there, unless that is asked for."""
+    if Path(arguments.out).exists() and not arguments.force:
+        raise FileExistsError(f"{arguments.out} is there already; --force replaces it")
 
 
 def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[np.float32], NDArray[Any]]:

@@ -157,7 +157,7 @@ def _attempts(
     packed: Packed, target: Target, inputs: Input, X: ArrayLike | None, progress: LayoutProgress | None
 ) -> list[Attempt]:
     rows = as_inputs(made_up_rows(packed) if X is None else as_rows(X, packed), inputs)
-    layouts = [name for name in LAYOUTS if name == "compact" or packed.layout.n_inner <= MOST_SPLITS]
+    layouts = [name for name in LAYOUTS if name == "compact" or packed.layout.n_splits <= MOST_SPLITS]
     return measure_each(
         packed, rows, targets=(target.name,), layouts=layouts, max_rows=N_ROWS, inputs=inputs, progress=progress
     )

@@ -21,6 +21,11 @@ from billhook.codegen._reader import (
 )
 from billhook.packing import Packed
 
+TREES = """/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
+ * to its split k + 1, the k-th 0 to its leaf k. */"""
+SYMMETRIC = """/* Trees lie one after the other. All splits on a level ask the same: the answers, from the first level
+ * down, are the bits of the number of a leaf. */"""
+
 
 def compact(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
@@ -66,6 +71,14 @@ def _add_trees(packed: Packed) -> str:
     codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
     codes = "const uint8_t *answers, " if layout.ask_bits else codes
     walk = _walk(packed, node) if layout.n_inner else ""
+    move_on = f"""        split = ({node})({layout.least_inner}u + (size & {mask(layout.tree_bits)}));
+        first = ({nodes})(first + split);
+        leaf = ({nodes})(leaf + split + 1u);
+"""
+    comment = TREES
+    if layout.is_symmetric:
+        node, walk = "uint16_t", _walk_levels(packed)
+        move_on, comment = f"        leaf = ({nodes})(leaf + (({nodes})1 << levels));\n", SYMMETRIC
     begin, width = 8 * layout.sections["trees"], max(layout.tree_bits + layout.column_bits, 1)
     end = whole(begin + layout.n_trees * width)
     start, finish = _base(packed), ""
@@ -73,8 +86,7 @@ def _add_trees(packed: Packed) -> str:
         start, finish = f"    for (c = 0; c < {layout.n_columns}; c++)\n        scores[c] = 0;\n", start
     counters = f"    {count(layout.n_columns)} c;\n" if layout.n_columns > 1 else ""
     counters += "    place value;\n" if layout.n_values > 1 else ""
-    return f"""/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
- * to its split k + 1, the k-th 0 to its leaf k. */
+    return f"""{comment}
 static void add_trees({codes}int32_t *scores)
 {{
     {nodes} first = 0, leaf = 0; /* of the tree */
@@ -82,10 +94,7 @@ static void add_trees({codes}int32_t *scores)
 {counters}{start}    for (tree = {whole(begin)}; tree < {end}; tree = (place)(tree + {width}u)) {{
         number size = take(tree);
         {node} split = 0{walk};
-{_add_leaf(packed)}        split = ({node})({layout.least_inner}u + (size & {mask(layout.tree_bits)}));
-        first = ({nodes})(first + split);
-        leaf = ({nodes})(leaf + split + 1u);
-    }}
+{_add_leaf(packed)}{move_on}    }}
 {finish}}}
 """
 
@@ -133,14 +142,14 @@ def _add_leaf(packed: Packed) -> str:
 """
 
 
-def _walk(packed: Packed, node: str) -> str:
-    """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
+def _ask_test(packed: Packed, which: str) -> tuple[str, str]:
+    """Return statements that read the test with this number, and whether it sends the row to the right."""
     layout = packed.layout
     width = layout.pair_bits
-    where = f"(place)({bit_of(packed, 'tests')} + (place)(first + split) * {width}u)"
+    where = f"(place)({bit_of(packed, 'tests')} + (place)({which}) * {width}u)"
     number = f"take({where})"
     if layout.group:
-        number = f"number_of(({split_type(packed)})(first + split))"
+        number = f"number_of(({split_type(packed)})({which}))"
     elif layout.n_pairs:
         number = taken(where, width)
     if layout.n_pairs and not layout.ask_bits:
@@ -159,6 +168,25 @@ def _walk(packed: Packed, node: str) -> str:
         right = f"codes[{feature}] == {missing_code(packed)} ? !({left}) : {right}"
     if layout.ask_bits:
         right = "answers[bits >> 3] >> (bits & 7) & 1"
+    return read, right
+
+
+def _walk_levels(packed: Packed) -> str:
+    """Return statements that walk down a symmetric tree to a leaf, whose number is then `split`."""
+    layout = packed.layout
+    read, right = _ask_test(packed, "first")
+    return f""";
+        uint8_t levels = (uint8_t)({layout.least_inner}u + (size & {mask(layout.tree_bits)})), level = levels;
+        do {{
+            number bits;
+{read}            split = (uint16_t)(2u * split + (({right}) ? 1u : 0u));
+            first++;
+        }} while (--level)"""
+
+
+def _walk(packed: Packed, node: str) -> str:
+    """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
+    read, right = _ask_test(packed, "first + split")
     return f""", shape = 0, found = 0; /* bits of the tree read, ones among them */
         number bits;
         uint8_t bit;

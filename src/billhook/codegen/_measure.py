@@ -132,7 +132,7 @@ def _with_chip(packed: Packed, form: Form, target: Target, tools: Toolchain) -> 
     """Return the tools for the chip of an AVR target or, if its flash cannot hold the model, for the largest chip."""
     largest = TARGETS["arduino-mega"]
     check_fits(packed, packed, form, largest)
-    takes = max(least_flash(packed, form), packed.layout.n_inner * AVR_BYTES_A_SPLIT * (form.layout == "fast"))
+    takes = max(least_flash(packed, form), packed.layout.n_splits * AVR_BYTES_A_SPLIT * (form.layout == "fast"))
     chip = CHIPS["arduino-mega"] if takes > target.flash or target == largest else CHIPS["arduino-uno"]
     return replace(
         tools, options=(*tools.options, f"-mmcu={chip}", *AVR_MEMORY), emulator=(*tools.emulator, "-m", chip)

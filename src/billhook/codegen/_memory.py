@@ -36,7 +36,7 @@ def least_flash(packed: Packed, form: Form) -> int:
     """Return how many bytes a model takes at least, data and code."""
     if form.layout == "compact":
         return packed.nbytes + LEAST_CODE
-    return packed.layout.n_inner * LEAST_BYTES_A_SPLIT
+    return packed.layout.n_splits * LEAST_BYTES_A_SPLIT
 
 
 def least_stack(packed: Packed, form: Form) -> int:

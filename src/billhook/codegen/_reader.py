@@ -243,7 +243,7 @@ def code_of_category(packed: Packed) -> str:
         return {missing_code(packed)};
 """
     at = f"(place)(table + (place)category * {layout.category_bits}u)"
-    return f"""/* The code of the category that a number is, cut off towards zero, in a table of n; the highest if it has none. */
+    return f"""/* The code of the category that a number is, cut off towards zero; the highest if it is in no set. */
 static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t n)
 {{
     uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7);

@@ -2,6 +2,7 @@
 
 from billhook.interop._boosting_parameters import boosting_parameters
 from billhook.interop._dispatch import as_forest, to_estimator
+from billhook.interop._export import save_onnx, save_treelite, to_onnx, to_treelite
 from billhook.interop._files import read_file
 from billhook.interop._in_bag import in_bag_mask
 
@@ -10,5 +11,9 @@ __all__ = [
     "boosting_parameters",
     "in_bag_mask",
     "read_file",
+    "save_onnx",
+    "save_treelite",
     "to_estimator",
+    "to_onnx",
+    "to_treelite",
 ]

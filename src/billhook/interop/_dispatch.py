@@ -1,4 +1,5 @@
 from importlib import import_module
+from inspect import signature
 from os import PathLike
 from typing import Any
 
@@ -6,18 +7,24 @@ from billhook.forest import Forest
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
 READERS = {
+    "catboost": "billhook.interop.catboost",
     "lightgbm": "billhook.interop.lightgbm",
+    "onnx": "billhook.interop.onnx",
     "sklearn": "billhook.interop.sklearn",
+    "treelite": "billhook.interop.treelite",
     "xgboost": "billhook.interop.xgboost",
+    "ydf": "billhook.interop.ydf",
 }
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster; "
-    "LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster"
+    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRanker, XGBRF*, "
+    "Booster; LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster; CatBoost's CatBoostClassifier, "
+    "CatBoostRegressor, CatBoostRanker, CatBoost; ydf's RandomForestModel, GradientBoostedTreesModel; "
+    "onnx.ModelProto with a tree ensemble; treelite.Model"
 )
 
 
-def as_forest(model: Any) -> Forest:
+def as_forest(model: Any, *, output: int | None = None) -> Forest:
     """Return any supported fitted tree ensemble as a `Forest`; a Forest is returned as it is.
 
     Predictions stay what they were: every float32 row falls into the same leaf of every tree. The model is
@@ -28,8 +35,13 @@ def as_forest(model: Any) -> Forest:
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
         GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
-        XGBoost: XGBClassifier, XGBRegressor, XGBRFClassifier, XGBRFRegressor, Booster (without categorical splits).
-        From LightGBM: LGBMClassifier, LGBMRegressor, LGBMRanker, Booster.
+        XGBoost: XGBClassifier, XGBRegressor, XGBRanker, XGBRFClassifier, XGBRFRegressor, Booster. From LightGBM:
+        LGBMClassifier, LGBMRegressor, LGBMRanker, Booster. From CatBoost: CatBoostClassifier, CatBoostRegressor,
+        CatBoostRanker, CatBoost (without counters of categories, text and embeddings). From ydf: RandomForestModel
+        (CART is one), GradientBoostedTreesModel. An onnx.ModelProto whose graph is one tree ensemble. A
+        treelite.Model.
+    output : int, optional
+        Which output of a model that predicts several at once, from 0: each is a forest of its own.
 
     Examples
     --------
@@ -45,19 +57,29 @@ def as_forest(model: Any) -> Forest:
     32
     """
     if isinstance(model, Forest):
+        if output not in (None, 0):
+            raise ValueError(f"output={output!r}: a Forest has one output")
         return model
     if isinstance(model, type):
         raise TypeError(f"as_forest needs a fitted model, not the class {model.__name__}; pass an instance after fit")
     for parent in type(model).__mro__:
         reader = READERS.get(parent.__module__.partition(".")[0])
         if reader is not None:
-            forest: Forest = import_module(reader).read(model)
+            forest: Forest = _read(model, import_module(reader).read, output)
             return forest
     hint = "; a model file is read with billhook.load" if isinstance(model, str | PathLike) else ""
     raise TypeError(
         f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; supported are, fitted, "
         f"{SUPPORTED}{hint}"
     )
+
+
+def _read(model: Any, read: Any, output: int | None) -> Any:
+    if output is None:
+        return read(model)
+    if "output" not in signature(read).parameters:
+        raise TypeError(f"output={output!r} is for models of several outputs, and a {type(model).__name__} has one")
+    return read(model, output=output)
 
 
 def to_estimator(forest: Forest) -> Any:

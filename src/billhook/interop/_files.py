@@ -53,10 +53,17 @@ class JsonFormat(NamedTuple):
 
 FORMATS: tuple[Format, ...] = (
     Format("LightGBM's text", "lightgbm", lambda start: start.startswith((b"tree\n", b"tree\r\n"))),
+    Format("CatBoost's .cbm", "catboost", lambda start: start.startswith(b"CBM1")),
+    # Behind its brace, JSON has a quotation mark or spaces, and UBJSON the type of a length.
+    Format("XGBoost's UBJSON", "xgboost", lambda start: start[:2] in (b"{i", b"{U", b"{I", b"{l", b"{L")),
+    Format("treelite's checkpoints", "treelite", lambda start: bool(_module("treelite").begins_checkpoint(start))),
+    Format("ONNX", "onnx", lambda start: bool(_module("onnx").begins_model(start))),
 )
 JSON_FORMATS: tuple[JsonFormat, ...] = (
     JsonFormat("LightGBM's JSON", "lightgbm", lambda model: model.get("name") == "tree" and "tree_info" in model),
     JsonFormat("XGBoost's JSON", "xgboost", lambda model: "learner" in model),
+    JsonFormat("CatBoost's JSON", "catboost", lambda model: "features_info" in model),
+    JsonFormat("treelite's JSON", "treelite", lambda model: {"postprocessor", "trees"} <= model.keys()),
 )
 
 
@@ -76,6 +83,8 @@ def read_file(path: str | PathLike[str]) -> Forest:
 
 
 def _read(path: Path) -> Forest:
+    if path.is_dir():
+        return _read_folder(path)
     with open(path, "rb") as file:
         start = file.read(START)
     for known in FORMATS:
@@ -90,6 +99,13 @@ def _read(path: Path) -> Forest:
             "bh.as_forest(model).save('model.bhk')"
         )
     raise ModelFileError(f"this is no model file that Billhook knows; it reads its own and {_known()}")
+
+
+def _read_folder(path: Path) -> Forest:
+    if not (path / "data_spec.pb").exists():
+        raise ModelFileError("this is a folder, and none that ydf saved a model to: give the path of a model file")
+    forest: Forest = _module("ydf").read_file(path)
+    return forest
 
 
 def _read_json(path: Path) -> Forest:

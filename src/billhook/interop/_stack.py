@@ -1,6 +1,8 @@
 """From single trees to a Forest: what every reader ends with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +11,10 @@ from numpy.typing import NDArray
 
 from billhook.forest import Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
+
+# The thresholds of the forests that are stacked, while somebody asks for them.
+_recorded: ContextVar[list[NDArray[Any]] | None] = ContextVar("_recorded", default=None)
+
 
 DTYPES = {
     "feature": np.int32,
@@ -83,9 +89,31 @@ def join(
     columns["threshold"][category_set >= 0] = 0.0
     for name, of_leaf in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
         columns[name][is_leaf] = of_leaf
+    recorded = _recorded.get()
+    if recorded is not None:
+        recorded.append(columns["threshold"])
     columns["threshold"] = round_down(columns["threshold"])
     arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
     return Forest(**arrays, offset=offset, category_set=category_set, **sets._asdict(), **other)
+
+
+@contextmanager
+def recorded_thresholds() -> Iterator[list[NDArray[Any]]]:
+    """Give the thresholds of every forest that is stacked meanwhile, before they are rounded to float32.
+
+    Whoever computes the features of a model in float64 compares with these.
+    """
+    recorded: list[NDArray[Any]] = []
+    token = _recorded.set(recorded)
+    try:
+        yield recorded
+    finally:
+        _recorded.reset(token)
+
+
+def are_recorded() -> bool:
+    """Return whether somebody asks for the thresholds as they were before rounding."""
+    return _recorded.get() is not None
 
 
 def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> NDArray[np.int32]:

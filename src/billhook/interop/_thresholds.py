@@ -1,24 +1,28 @@
 """What float32 does to the thresholds of a library that compares in float64."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import round_down
+from billhook.interop._stack import Tree
 
 
-def check_thresholds(feature: NDArray[Any], threshold: NDArray[Any], kind: str) -> None:
+def check_thresholds(trees: Sequence[Tree], kind: str) -> None:
     """Refuse thresholds beyond float32, and warn of thresholds that float32 cannot tell from one another.
 
     Parameters
     ----------
-    feature, threshold : array
-        Of all splits by thresholds.
+    trees : sequence of Tree
     kind : str
         What messages call the model.
     """
+    of_splits = [_by_threshold(tree) for tree in trees]
+    feature = np.concatenate([tree.feature[nodes] for tree, nodes in zip(trees, of_splits, strict=True)])
+    threshold = np.concatenate([tree.threshold[nodes] for tree, nodes in zip(trees, of_splits, strict=True)])
     limit = np.finfo(np.float32).max
     beyond = threshold[np.isfinite(threshold) & (np.abs(threshold) > limit)]
     if beyond.size:
@@ -48,3 +52,10 @@ def _n_same(feature: NDArray[Any], threshold: NDArray[Any]) -> int:
         np.unique(np.stack([feature[is_shared], numbers[is_shared]]), axis=1) for numbers in (threshold, rounded)
     )
     return int(exact.shape[1] - inexact.shape[1])
+
+
+def _by_threshold(tree: Tree) -> NDArray[np.bool_]:
+    """Return which nodes of a tree are splits by thresholds."""
+    is_split = np.asarray(tree.left >= 0)
+    is_split[list(tree.category_sets)] = False
+    return is_split

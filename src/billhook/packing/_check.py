@@ -7,6 +7,7 @@ import numpy as np
 from billhook.forest import check_encoding
 from billhook.packing._layout import FACTOR_BITS
 from billhook.packing._quantizers import KEY_SHIFTS, NO_SHIFT, POWERS, Quantizer, RankQuantizer, UniformQuantizer
+from billhook.packing._symmetric import MOST_LEAVES, MOST_LEVELS
 
 if TYPE_CHECKING:
     from billhook.packing._packed import Packed
@@ -19,7 +20,11 @@ def check_packed(packed: "Packed") -> None:
     # Before anything is read that a count might make long. A tree has a split, unless there is only the one.
     if not 1 <= layout.n_trees <= max(layout.n_inner, 1) or layout.n_used > layout.n_inner:
         raise ValueError(f"{layout.n_inner} splits are not {layout.n_trees} trees that test {layout.n_used} features")
-    if layout.n_leaves != layout.n_inner + layout.n_trees or layout.leaf_bits < 1:
+    is_possible = layout.n_leaves == layout.n_inner + layout.n_trees
+    if layout.is_symmetric:
+        is_possible = layout.n_inner <= MOST_LEVELS * layout.n_trees <= MOST_LEVELS * layout.n_leaves
+        is_possible &= layout.n_leaves <= MOST_LEAVES
+    if not is_possible or layout.leaf_bits < 1:
         raise ValueError(f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves")
     if layout.n_inner and not layout.n_used:
         raise ValueError(f"{layout.n_inner} splits test no feature")

@@ -19,6 +19,7 @@ from billhook.packing._quantizers import (
     UniformQuantizer,
     from_ordered_keys,
 )
+from billhook.packing._symmetric import with_splits
 
 
 def _section(layout: ByteLayout, data: Bytes, name: str) -> Bytes:
@@ -29,7 +30,7 @@ def _section(layout: ByteLayout, data: Bytes, name: str) -> Bytes:
 def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
     """Return what the bytes say about trees, splits and leaves, level by level; values are times their factors."""
     trees = unpack_bits(_section(layout, data, "trees"), layout.tree_bits + layout.column_bits, layout.n_trees)
-    shape = unpack_bits(_section(layout, data, "shapes"), 1, 2 * layout.n_inner)
+    shape = unpack_bits(_section(layout, data, "shapes"), 1, 0 if layout.is_symmetric else 2 * layout.n_inner)
     test = _tests(layout, data)
     value = _leaf_values(layout, data)
     feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
@@ -43,8 +44,9 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
     if factor is not None:
         if not factor.all():
             raise ValueError("the factor of a column is 0")
-        value *= by_leaf(factor, column, n_inner + 1, layout.n_values)
-    return {
+        n_leaves = 1 << n_inner if layout.is_symmetric else n_inner + 1
+        value *= by_leaf(factor, column, n_leaves, layout.n_values)
+    nodes = {
         "n_inner": n_inner,
         "column": column,
         "goes_on": shape.astype(np.bool_).reshape(-1, 2),
@@ -54,6 +56,7 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
         "value": value,
         "base": base + layout.bias * each * (1 if factor is None else factor),
     }
+    return with_splits(nodes, layout) if layout.is_symmetric else nodes
 
 
 def _tests(layout: ByteLayout, data: Bytes) -> Int64Array:
@@ -144,8 +147,8 @@ def decode_features(layout: ByteLayout, data: Bytes) -> Int64Array:
 def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
     """Return the forest: features numbered among those in use, codes for thresholds, whole numbers for values."""
     nodes = _decode_nodes(layout, data)
-    if int(nodes["n_inner"].sum()) != layout.n_inner:
-        raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_inner}")
+    if int(nodes["n_inner"].sum()) != layout.n_splits:
+        raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_splits}")
     left: list[int] = []
     right: list[int] = []
     inner_at: list[int] = []

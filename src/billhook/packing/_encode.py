@@ -24,10 +24,13 @@ A number that is counted from the least takes the bits of the largest difference
 Splits and leaves stand tree after tree, level by level. Where the sides of a split are is not written: the k-th bit
 that is 1 among a tree's shapes leads to its split k + 1, the k-th that is 0 to its leaf k, and a walk down the tree
 counts them once from the front.
+
+Symmetric trees have one test for each level instead, and no shapes: the answers on the way down, a 1 for the right,
+are the bits of the number of a leaf, the first the highest.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +41,7 @@ from billhook.packing._layout import FACTOR_BITS, ByteLayout
 from billhook.packing._leaf_values import by_leaf
 from billhook.packing._order import level_order
 from billhook.packing._quantizers import CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
+from billhook.packing._symmetric import first_of_levels, with_levels
 from billhook.packing._tests import Tests, pack_tests, with_shortest_tests
 
 
@@ -50,6 +54,7 @@ def encode(
     factor: Int64Array | None,
     *,
     missing_values: bool = True,
+    is_symmetric: bool = False,
 ) -> tuple[ByteLayout, Bytes]:
     """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes.
 
@@ -59,14 +64,18 @@ def encode(
     plain = layout_without_tables(
         walked, used.size, quantizers, n_features, leaf_bits, factor, missing_values=missing_values
     )
-    tests = _tests(walked, order.inner)
+    asking, n_tests = order.inner, order.n_inner
+    if is_symmetric:
+        asking, n_tests = first_of_levels(order)
+        plain = with_levels(plain, n_tests)
+    tests = _tests(walked, asking)
     table = with_shortest_tests(plain, tests)
     numbers, pairs = pack_tests(table, tests)
     values = walked.value[order.leaf].astype(np.int64)
     if factor is not None:
         values //= by_leaf(factor, walked.tree_column, order.n_inner + 1, plain.n_values)
     leaves = _shortest(values + plain.bias, leaf_bits)
-    trees = order.n_inner - plain.least_inner
+    trees = n_tests - plain.least_inner
     trees |= walked.tree_column.astype(np.int64) << plain.tree_bits if plain.column_bits else 0
     parts = {
         "features": pack_bits(np.isin(np.arange(n_features), used).astype(np.int64), 1)
@@ -74,7 +83,7 @@ def encode(
         else pack_bits(used, plain.id_bits),
         **_quantizer_bytes(quantizers, plain),
         "trees": pack_bits(trees, plain.tree_bits + plain.column_bits),
-        "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 1),
+        "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 0 if is_symmetric else 1),
         "tests": numbers,
         "pairs": pairs,
         "leaves": leaves.numbers,
@@ -194,7 +203,7 @@ def n_trees_of_columns(forest: Forest) -> Int64Array:
     return np.bincount(forest.tree_column, minlength=forest.base.size)
 
 
-def _step_shape(steps: list[UniformQuantizer]) -> dict[str, int]:
+def _step_shape(steps: list[UniformQuantizer]) -> dict[str, Any]:
     """Return what is least of features' steps, the bytes of what is more, and how many are written."""
     numbers = steps_of(steps)
     least, most = (numbers.min(axis=0), numbers.max(axis=0)) if steps else np.zeros((2, 3), np.int64)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 KIND = "packed"
 META = ("scale", "base", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
 WORDS = {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split"), "has_map": (False, True)}
+WORDS["is_symmetric"] = WORDS["has_map"]
 LOWEST = {"offset": -(2**31), "base": -(2**31)}
 LIMITS = {
     "code_bits": 16,
@@ -43,7 +44,8 @@ LIMITS = {
     "category_bits": 8,
     "size_bits": 16,
 }
-OF_CATEGORIES = ("n_categorical", "n_categories", "category_bits", "size_bits")
+# What layouts had not always, and what it was.
+LATER = {"n_categorical": 0, "n_categories": 0, "category_bits": 0, "size_bits": 0, "is_symmetric": False}
 
 
 def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
@@ -51,8 +53,7 @@ def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
     meta: dict[str, Any] = {name: getattr(packed, name) for name in META}
     meta["classes"] = None if packed.classes is None else labels_to_json(packed.classes)
     layout = asdict(packed.layout)
-    # Without categories, as files have always been.
-    meta["layout"] = {name: size for name, size in layout.items() if size or name not in OF_CATEGORIES}
+    meta["layout"] = {name: value for name, value in layout.items() if value != LATER.get(name)}
     if packed.encoding is not None:
         meta["encoding"] = encoding_to_json(packed.encoding)
     write_container(path, Contents(KIND, meta, {"data": packed.data}))
@@ -121,7 +122,7 @@ def _packed_from(contents: Contents) -> "Packed":
 def _layout_from(stored: Any) -> ByteLayout:
     names = [field.name for field in fields(ByteLayout)]
     if isinstance(stored, dict):
-        stored = dict.fromkeys(OF_CATEGORIES, 0) | stored
+        stored = LATER | stored
     layout = ByteLayout(**_checked(stored, names))
     if Group(layout.group, layout.radix) not in (ALONE, *GROUPS):
         raise ModelFileError(f"the layout has groups of {layout.group} digits below {layout.radix}")

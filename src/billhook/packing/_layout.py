@@ -17,7 +17,8 @@ class ByteLayout:
     Attributes
     ----------
     n_trees, n_inner, n_leaves, n_used, n_features, n_columns, n_values : int
-        Features in use and in all; columns of the scores; numbers a leaf.
+        `n_inner` are the tests of all trees: one for each split, or for each level of symmetric trees. Features in
+        use and in all; columns of the scores; numbers a leaf.
     grid : {"ranks", "steps"}
     code_bits, count_bits : int
         Of a threshold code; of the number of thresholds of a feature (ranks).
@@ -53,6 +54,9 @@ class ByteLayout:
         How many of the features in use, the last ones, are categorical; entries of all their tables.
     category_bits, size_bits : int
         Of an entry, the code of a category; of the number of entries of a table.
+    is_symmetric : bool
+        Whether all splits on a level of a tree ask the same, and all leaves are on the last level, as in CatBoost's
+        trees: then a tree has one test a level, no shape, and `tree_bits` and `least_inner` are of its levels.
     """
 
     n_trees: int
@@ -92,6 +96,12 @@ class ByteLayout:
     n_categories: int = 0
     category_bits: int = 0
     size_bits: int = 0
+    is_symmetric: bool = False
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits of all trees."""
+        return self.n_leaves - self.n_trees
 
     @property
     def n_ordered(self) -> int:
@@ -160,7 +170,7 @@ class ByteLayout:
             "sizes": self.n_categorical * self.size_bits,
             "categories": self.n_categories * self.category_bits,
             "trees": self.n_trees * (self.tree_bits + self.column_bits),
-            "shapes": n_tests * 2,
+            "shapes": 0 if self.is_symmetric else n_tests * 2,
             "tests": Group(self.group, self.radix).section_bits(n_tests, self.pair_bits),
             "pairs": self.ask_bits or self.n_pairs * self.test_bits,
             "leaves": self.n_leaves * self.entry_bits,

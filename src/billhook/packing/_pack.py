@@ -24,6 +24,7 @@ from billhook.packing._pack_options import PackOptions, RoundingRows, checked_op
 from billhook.packing._packed import Packed, codes_of
 from billhook.packing._rounding import round_with_rows, whole_base
 from billhook.packing._score_rounding import round_to_scores
+from billhook.packing._symmetric import are_symmetric
 from billhook.refinement import kernel_targets
 
 
@@ -191,11 +192,26 @@ def _packed(
     base = np.zeros(1)
     if forest.classes is not None:
         base = whole_base(coded, rounded.units) / rounded.units.scale
-    walked, coding = without_unused(with_whole_values(coded, rounded, base), coding)
+    whole = with_whole_values(coded, rounded, base)
     factor = rounded.units.factor if options.by_class and coded.base.size > 1 else None
-    layout, data = encode(
-        walked, coding.used, coding.quantizers, n_features, leaf_bits, factor, missing_values=missing_values
-    )
+    # Symmetric trees keep splits that change nothing, and may take fewer bytes all the same.
+    ways = [(without_idle_splits(whole), False), *([(whole, True)] if are_symmetric(whole) else [])]
+    encoded = []
+    for forest_of_way, is_symmetric in ways:
+        walked, of_way = without_unused(forest_of_way, coding)
+        encoded.append(
+            encode(
+                walked,
+                of_way.used,
+                of_way.quantizers,
+                n_features,
+                leaf_bits,
+                factor,
+                missing_values=missing_values,
+                is_symmetric=is_symmetric,
+            )
+        )
+    layout, data = min(encoded, key=lambda one: one[1].size)
     data.flags.writeable = False
     return Packed(
         data=data,
@@ -242,4 +258,4 @@ def with_whole_values(forest: Forest, rounded: Rounded, base: Vector) -> Forest:
             f"the base {forest.base[np.abs(base).argmax()]:g} is too large for leaves in units of {units.scale:g}: "
             "use fewer leaf_bits"
         )
-    return without_idle_splits(derive(forest, value=new, base=base))
+    return derive(forest, value=new, base=base)

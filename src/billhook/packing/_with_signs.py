@@ -17,6 +17,11 @@ NEW = {
     "many_bits": 0,
     "group": 0,
     "radix": 0,
+    "n_categorical": 0,
+    "n_categories": 0,
+    "category_bits": 0,
+    "size_bits": 0,
+    "is_symmetric": False,
 }
 NAMES_WITH_SIGNS = tuple(field.name for field in fields(ByteLayout) if field.name not in NEW)
 

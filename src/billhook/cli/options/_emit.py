@@ -19,7 +19,9 @@ def add_to(commands: Any) -> None:
         ),
         formatter_class=HelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="a model file: a forest, or a packed one")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a model file: a forest, a packed one, or one of another library"
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
     parser.add_argument("--target", default="generic", help="see `billhook targets` (default: %(default)s)")
     parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")

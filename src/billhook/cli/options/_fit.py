@@ -55,7 +55,11 @@ def add_to(commands: Any) -> None:
     search.add_argument(
         "--scoring", metavar="NAME", help="what is best: accuracy, balanced_accuracy, ... (default: accuracy or r2)"
     )
-    search.add_argument("--model", metavar="FILE", help="compress this saved forest, instead of growing one")
+    search.add_argument(
+        "--model",
+        metavar="FILE",
+        help="compress this saved forest or model of another library, instead of growing one",
+    )
     search.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is random (default: 0)")
     search.add_argument(
         "--jobs", type=int, default=-1, metavar="N", help="configurations at a time (default: one a core)"

@@ -5,7 +5,7 @@ import argparse
 
 def add_model_and_table(parser: argparse.ArgumentParser, rows: str) -> None:
     """Add MODEL, TABLE and --label."""
-    parser.add_argument("model", metavar="MODEL", help="a saved forest")
+    parser.add_argument("model", metavar="MODEL", help="a saved forest, or a model file of another library")
     parser.add_argument("table", metavar="TABLE", help=f"{rows}: CSV, Parquet or ARFF")
     parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
 

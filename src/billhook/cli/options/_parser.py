@@ -1,7 +1,19 @@
 import argparse
 
 from billhook import __version__
-from billhook.cli.options import _data, _emit, _fit, _measure, _merge, _methods, _prune, _refine, _study, _targets
+from billhook.cli.options import (
+    _convert,
+    _data,
+    _emit,
+    _fit,
+    _measure,
+    _merge,
+    _methods,
+    _prune,
+    _refine,
+    _study,
+    _targets,
+)
 from billhook.cli.options._help import HelpFormatter, examples
 
 
@@ -15,6 +27,6 @@ def parser_of_all() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"billhook {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (_fit, _prune, _refine, _merge, _emit, _measure, _methods, _targets, _data, _study):
+    for command in (_fit, _prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study):
         command.add_to(commands)
     return parser

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
-from billhook.interop._stack import join
+from billhook.interop._stack import Tree, join
 from billhook.interop._thresholds import check_thresholds
 from billhook.interop.lightgbm import _json, _text
 from billhook.interop.lightgbm._columns import encoding_of
@@ -124,9 +124,7 @@ def _forest_of(model: Written, labels: NDArray[Any] | None, origin: str) -> Fore
         labels = np.arange(max(n_columns, 2))
     columns["value"] *= scale
     encoding = encoding_of(model)
-    is_threshold = columns["left"] >= 0
-    is_threshold[list(category_sets)] = False
-    check_thresholds(columns["feature"][is_threshold], columns["threshold"][is_threshold], origin.partition(".")[2])
+    check_thresholds([Tree(category_sets=category_sets, **columns)], origin.partition(".")[2])
     # Names that LightGBM gave itself are none.
     is_named = model.feature_names != tuple(f"Column_{k}" for k in range(model.n_features))
     names = model.feature_names if encoding is None else encoding.feature_names

@@ -36,15 +36,10 @@ HIST_NODE_FIELDS = (
 )
 
 
-def read_tree(tree: Any) -> Tree:
-    """Return a fitted `tree_` as arrays; what its nodes hold must be exactly what is known here."""
+def read_tree(tree: Any, output: int = 0) -> Tree:
+    """Return a fitted `tree_`, for one of its outputs; what its nodes hold must be exactly what is known here."""
     state = tree.__getstate__()
     nodes = checked_nodes(state["nodes"], NODE_FIELDS)
-    if tree.n_outputs != 1:
-        raise ValueError(
-            f"the model predicts {tree.n_outputs} outputs at once; Billhook reads models with one: "
-            "fit one for each output"
-        )
     left, right = nodes["left_child"], nodes["right_child"]
     weight, impurity = nodes["weighted_n_node_samples"], nodes["impurity"]
     return Tree(
@@ -53,7 +48,8 @@ def read_tree(tree: Any) -> Tree:
         left=left,
         right=right,
         missing_left=nodes["missing_go_to_left"],
-        value=state["values"][:, 0, :],
+        # Padded to the most classes of any output.
+        value=state["values"][:, output, : tree.n_classes[output]],
         n_rows=nodes["n_node_samples"],
         row_weight=weight,
         impurity=impurity,

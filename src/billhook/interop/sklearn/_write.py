@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from billhook.forest import Forest, cut_back
-from billhook.interop.sklearn._read import initial_scores, vote_values
+from billhook.interop.sklearn._boosting import initial_scores, vote_values
 from billhook.interop.sklearn._tree import write_hist_nodes, write_tree
 
 

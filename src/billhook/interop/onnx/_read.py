@@ -1,0 +1,63 @@
+"""From a graph of ONNX to a Forest that answers as ONNX Runtime does."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from billhook.forest import Forest
+from billhook.interop._nodes import trees_of
+from billhook.interop._stack import stack
+from billhook.interop.onnx._attributes import Attributes
+from billhook.interop.onnx._ensemble import (
+    CLASSIFIER,
+    ENSEMBLE,
+    REGRESSOR,
+    Ensemble,
+    ensemble_by_ids,
+    ensemble_by_places,
+)
+from billhook.interop.onnx._graph import Found, check_after_classifier, find_ensemble, link_after_regressor
+from billhook.interop.onnx._own import read_own
+from billhook.interop.onnx._scores import classifier_scores, regressor_scores
+
+
+def forest_of(model: Any, output: int | None) -> Forest:
+    """Return the forest of a model; `output` is the number of the target, of a regressor that has several."""
+    own = read_own(model) if output is None else None
+    if own is not None:
+        return own
+    found = find_ensemble(model)
+    weight = 1.0
+    if found.node.op_type == "TreeEnsembleClassifier":
+        if output is not None:
+            raise ValueError("output chooses a target of a regressor; the model is a classifier")
+        attributes = Attributes(found.node, CLASSIFIER)
+        ensemble = ensemble_by_ids(attributes, "class")
+        scores = classifier_scores(attributes, ensemble)
+        assert scores.classes is not None
+        check_after_classifier(found, model.graph, scores.classes)
+    else:
+        by_ids = found.node.op_type == "TreeEnsembleRegressor"
+        attributes = Attributes(found.node, REGRESSOR if by_ids else ENSEMBLE)
+        ensemble = ensemble_by_ids(attributes, "target") if by_ids else ensemble_by_places(attributes)
+        scores = regressor_scores(attributes, ensemble, output, by_ids)
+        scores = scores._replace(link=link_after_regressor(found, model.graph))
+        weight = 1 / ensemble.root.size if scores.averages else 1.0
+    return stack(
+        trees_of(replace(ensemble.nodes, value=scores.value), ensemble.root),
+        tree_weight=np.full(ensemble.root.size, weight),
+        tree_column=scores.tree_column.astype(np.int32),
+        averages=scores.averages,
+        base=scores.base,
+        link=scores.link,
+        task="regression" if scores.classes is None else "classification",
+        n_features=_n_features(found, ensemble),
+        classes=scores.classes,
+        rounding="down" if found.is_double else "nearest",
+        origin=f"onnx.{found.node.op_type}",
+    )
+
+
+def _n_features(found: Found, ensemble: Ensemble) -> int:
+    return found.n_features or max(int(ensemble.nodes.feature.max()) + 1, 1)

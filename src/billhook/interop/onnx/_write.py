@@ -1,0 +1,187 @@
+"""A Forest as a graph of ONNX: a tree ensemble for the raw scores, and standard operators for the rest."""
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.forest import Forest
+from billhook.interop.onnx._categories import Lookup, lookup_of, lookup_operators
+
+PRODUCER = "billhook"
+# Of 2020 and 2017: what runtimes have known for long.
+OPSET, ML_OPSET, IR_VERSION = 13, 1, 7
+ROWS, SUMS = "X", "sums"
+
+
+def write(forest: Forest) -> Any:
+    """Return the forest as an onnx.ModelProto."""
+    try:
+        from onnx import helper
+    except ImportError:
+        raise ImportError("to_onnx needs onnx: pip install 'billhook[onnx]'") from None
+    lookup = lookup_of(forest)
+    operators, constants = lookup_operators(lookup)
+    after, others, outputs = _after(forest)
+    constants |= others
+    graph = helper.make_graph(
+        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
+        + [_ensemble(forest, lookup)]
+        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
+        PRODUCER,
+        [
+            helper.make_tensor_value_info(
+                ROWS, helper.np_dtype_to_tensor_dtype(np.dtype(np.float32)), [None, forest.n_features]
+            )
+        ],
+        [helper.make_tensor_value_info(name, type_, shape) for name, type_, shape in outputs],
+        [_tensor(name, array) for name, array in constants.items()],
+    )
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
+        ir_version=IR_VERSION,
+        producer_name=PRODUCER,
+    )
+    helper.set_model_props(model, {PRODUCER: json.dumps(_about(forest))})
+    return model
+
+
+def _about(forest: Forest) -> dict[str, Any]:
+    """Return what graphs have no place for."""
+    names = None if forest.feature_names is None else list(forest.feature_names)
+    return {
+        "feature_names": names,
+        "averages": forest.averages,
+        "rounding": forest.rounding,
+        "refined": forest.refined,
+    }
+
+
+def _tensor(name: str, array: NDArray[Any]) -> Any:
+    from onnx import numpy_helper
+
+    return numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, name)
+
+
+def _ensemble(forest: Forest, lookup: Lookup) -> Any:
+    """Return the operator that computes the raw scores."""
+    from onnx import NodeProto
+
+    node = NodeProto(op_type="TreeEnsembleRegressor", domain="ai.onnx.ml")
+    node.input.append(lookup.tree_input)
+    node.output.append(SUMS)
+    is_leaf = forest.feature < 0
+    sizes = np.diff(forest.offset)
+    tree = np.repeat(np.arange(forest.n_trees), sizes)
+    number = np.arange(forest.n_nodes) - np.repeat(forest.offset[:-1], sizes)
+    threshold = np.where(forest.category_set >= 0, 0.5, forest.threshold)
+    n_values = forest.value.shape[1]
+    leaves = np.repeat(np.flatnonzero(is_leaf), n_values)
+    weight = (forest.value * forest.tree_weight[tree, None])[is_leaf].ravel()
+    column = forest.tree_column[tree[leaves]] + np.tile(np.arange(n_values), leaves.size // n_values)
+    _add(node, "base_values", as_float32(forest.base))
+    _add(node, "n_targets", int(forest.base.size))
+    _add(node, "nodes_falsenodeids", np.where(is_leaf, 0, forest.right))
+    _add(node, "nodes_featureids", np.where(is_leaf, 0, lookup.feature))
+    _add(node, "nodes_missing_value_tracks_true", forest.missing_left)
+    _add(node, "nodes_modes", np.array([b"BRANCH_LEQ", b"LEAF"])[is_leaf.astype(np.int64)])
+    _add(node, "nodes_nodeids", number)
+    _add(node, "nodes_treeids", tree)
+    _add(node, "nodes_truenodeids", np.where(is_leaf, 0, forest.left))
+    _add(node, "nodes_values", np.where(is_leaf, 0.0, threshold).astype(np.float32))
+    _add(node, "post_transform", b"NONE")
+    _add(node, "target_ids", column)
+    _add(node, "target_nodeids", number[leaves])
+    _add(node, "target_treeids", tree[leaves])
+    _add(node, "target_weights", as_float32(weight))
+    return node
+
+
+def as_float32(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the numbers as ONNX's tree ensembles have them, or say which is too large."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = numbers.astype(np.float32)
+    if not np.isfinite(rounded).all():
+        large = numbers[~np.isfinite(rounded)][0]
+        raise ValueError(
+            f"ONNX's tree ensembles add float32 numbers, and {large:g} is beyond them; scale the targets"
+        )
+    return rounded
+
+
+def _add(node: Any, name: str, value: Any) -> None:
+    """Add an attribute; lists go in without a look at each element, as there are millions."""
+    from onnx import AttributeProto
+
+    attribute = node.attribute.add()
+    attribute.name = name
+    if isinstance(value, int):
+        attribute.type, attribute.i = AttributeProto.INT, value
+    elif isinstance(value, bytes):
+        attribute.type, attribute.s = AttributeProto.STRING, value
+    elif value.dtype.kind == "S":
+        attribute.type = AttributeProto.STRINGS
+        attribute.strings.extend(value.tolist())
+    elif value.dtype.kind == "f":
+        attribute.type = AttributeProto.FLOATS
+        attribute.floats.extend(value.tolist())
+    else:
+        attribute.type = AttributeProto.INTS
+        attribute.ints.extend(value.astype(np.int64).tolist())
+
+
+def _after(
+    forest: Forest,
+) -> tuple[
+    list[tuple[str, list[str], list[str], dict[str, Any]]], dict[str, NDArray[Any]], list[tuple[str, int, Any]]
+]:
+    """Return the operators from the sums to the answers, their constants, and the answers."""
+    from onnx import TensorProto
+
+    is_one = forest.base.size == 1
+    operators: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+    constants: dict[str, NDArray[Any]] = {}
+    if is_one:
+        operators.append(("Squeeze", [SUMS, "second_axis"], ["scores"], {}))
+        constants["second_axis"] = np.array([1])
+    else:
+        operators.append(("Identity", [SUMS], ["scores"], {}))
+    scores = ("scores", TensorProto.FLOAT, [None] if is_one else [None, forest.base.size])
+    if forest.classes is None:
+        link = "Exp" if forest.link == "exp" else "Identity"
+        operators.append((link, ["scores"], ["prediction"], {}))
+        return operators, constants, [("prediction", TensorProto.FLOAT, [None]), scores]
+    constants["classes"] = labels_of(forest.classes)
+    if forest.link == "logistic":
+        wins = "GreaterOrEqual" if forest.ties == "last" else "Greater"
+        constants |= {"zero": np.zeros((), np.float32), "one": np.ones((), np.float32)}
+        operators += [
+            ("Sigmoid", [SUMS], ["of_second"], {}),
+            ("Sub", ["one", "of_second"], ["of_first"], {}),
+            ("Concat", ["of_first", "of_second"], ["probabilities"], {"axis": 1}),
+            (wins, ["scores", "zero"], ["is_second"], {}),
+            ("Cast", ["is_second"], ["winner"], {"to": TensorProto.INT64}),
+        ]
+    else:
+        link, options = ("Softmax", {"axis": 1}) if forest.link == "softmax" else ("Identity", {})
+        operators += [
+            (link, [SUMS], ["probabilities"], options),
+            ("ArgMax", [SUMS], ["winner"], {"axis": 1, "keepdims": 0}),
+        ]
+    operators.append(("Gather", ["classes", "winner"], ["label"], {"axis": 0}))
+    label_type = _tensor("classes", constants["classes"]).data_type
+    probabilities = ("probabilities", TensorProto.FLOAT, [None, forest.n_classes])
+    return operators, constants, [("label", label_type, [None]), probabilities, scores]
+
+
+def labels_of(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class labels as an array that a graph can hold, of one type of number or of text."""
+    if classes.dtype.kind in "bifuU":
+        return classes
+    types = {type(label) for label in classes.tolist()}
+    if len(types) == 1 and types <= {bool, int, float, str}:
+        return np.array(classes.tolist())
+    found = ", ".join(sorted(one.__name__ for one in types))
+    raise TypeError(f"the class labels are of the types {found}; a graph of ONNX holds numbers, or text, or booleans")

@@ -1,0 +1,102 @@
+"""Pipelines: steps column by column before a model, folded into its splits."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from billhook.forest import Forest
+from billhook.interop._dispatch import as_forest
+from billhook.interop._stack import are_recorded, recorded_thresholds
+from billhook.interop.sklearn._fold_categories import encoded_columns, fold_categories
+from billhook.interop.sklearn._fold_numbers import fold_numbers
+from billhook.interop.sklearn._routes import Route, Routes, through
+from billhook.interop.sklearn._split_tests import nothing_new, split_tests, with_new_tests
+from billhook.tables import EncodedColumn, Encoding
+
+
+def read_pipeline(model: Any, output: int | None) -> Forest:
+    """Return the forest that takes what the pipeline takes: the steps before the model are in its splits."""
+    check_is_fitted(model)
+    steps, last = _unfolded(model)
+    steps = [step for step in steps if not (step is None or (isinstance(step, str) and step == "passthrough"))]
+    if not steps:
+        return as_forest(last, output=output)
+    if are_recorded():
+        raise TypeError(
+            "as_forest cannot read an ensemble of pipelines that is itself the last step of a pipeline; move the "
+            "first steps into each of its members"
+        )
+    with recorded_thresholds() as recorded:
+        forest = as_forest(last, output=output)
+    if forest.encoding is not None:
+        raise TypeError(
+            f"as_forest cannot read a pipeline whose {type(last).__name__} encodes categories itself; pass it alone, "
+            "with the rows as the steps before it make them"
+        )
+    exact = np.concatenate(recorded).astype(np.float64) if recorded else None
+    if exact is not None and (exact.size != forest.n_nodes or forest.rounding == "nearest"):
+        exact = None
+    names = getattr(steps[0], "feature_names_in_", None)
+    n_columns = int(steps[0].n_features_in_)
+    routes = Routes(tuple(Route(column) for column in range(n_columns)))
+    for step in steps:
+        routes = through(step, routes)
+    _check_what_the_model_is_given(routes, forest, last)
+    return _folded(forest, exact, routes.columns, n_columns, names)
+
+
+def _unfolded(model: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the model, and the model, of a pipeline that may end in another."""
+    steps: list[Any] = []
+    while True:
+        if isinstance(model, Pipeline):
+            steps += [step for _, step in model.steps[:-1]]
+            model = model.steps[-1][1]
+        elif isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif isinstance(model, GridSearchCV | RandomizedSearchCV) and hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return steps, model
+
+
+def _check_what_the_model_is_given(routes: Routes, forest: Forest, last: Any) -> None:
+    if len(routes.columns) != forest.n_features:
+        raise ValueError(
+            f"the steps of the pipeline give {len(routes.columns)} columns, and the {type(last).__name__} takes "
+            f"{forest.n_features}; fit the pipeline as a whole"
+        )
+    library = type(last).__module__.partition(".")[0]
+    if routes.is_sparse and library not in ("sklearn", "lightgbm"):
+        raise TypeError(
+            f"as_forest cannot read a pipeline that gives a {type(last).__name__} a sparse matrix, whose zeros it "
+            "may take for missing values; fit it with sparse_output=False and sparse_threshold=0"
+        )
+
+
+def _folded(forest: Forest, exact: Any, routes: tuple[Route, ...], n_columns: int, given_names: Any) -> Forest:
+    names = [str(name) for name in (range(n_columns) if given_names is None else given_names)]
+    shown = [repr(name) for name in names] if given_names is not None else names
+    tests = split_tests(forest, exact)
+    new = nothing_new(tests)
+    columns = encoded_columns(routes, shown)
+    fold_categories(tests, new, routes, columns, shown)
+    fold_numbers(tests, new, routes, shown)
+    if all(cells.are_numbers for cells in columns.values()):
+        about = {"feature_names": None if given_names is None else tuple(names), "n_features": n_columns}
+        return with_new_tests(tests, new, **about, encoding=None)
+    # A column that no step passes on may hold anything: a table need not have it.
+    kept = sorted({route.column for route in routes})
+    encoding = Encoding(
+        tuple(
+            columns[column].encoded(names[column]) if column in columns else EncodedColumn(names[column])
+            for column in kept
+        )
+    )
+    new.column[:] = np.searchsorted(kept, new.column)
+    about = {"feature_names": encoding.feature_names, "n_features": encoding.n_features}
+    return with_new_tests(tests, new, **about, encoding=encoding)
