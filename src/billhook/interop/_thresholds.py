@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from inspect import currentframe
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def check_thresholds(trees: Sequence[Tree], kind: str) -> None:
             "forest reads its rows: predictions may differ; subtract an offset from features like timestamps and fit "
             "again",
             UserWarning,
-            stacklevel=5,
+            stacklevel=_n_frames_inside() + 1,
         )
 
 
@@ -52,6 +53,14 @@ def _n_same(feature: NDArray[Any], threshold: NDArray[Any]) -> int:
         np.unique(np.stack([feature[is_shared], numbers[is_shared]]), axis=1) for numbers in (threshold, rounded)
     )
     return int(exact.shape[1] - inexact.shape[1])
+
+
+def _n_frames_inside() -> int:
+    """Return how many of the calls that led to the caller are Billhook's own: it warns whoever called those."""
+    frame, n_frames = currentframe(), -1  # this one does not count
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "billhook":
+        frame, n_frames = frame.f_back, n_frames + 1
+    return n_frames
 
 
 def _by_threshold(tree: Tree) -> NDArray[np.bool_]:

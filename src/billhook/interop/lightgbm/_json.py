@@ -1,11 +1,12 @@
 """The JSON object that LightGBM's dump_model makes."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from billhook.interop.lightgbm._model import LINEAR, ColumnRange, Written, check_version, checked_categories
-from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, FlatTrees, trees_of
+from billhook.interop.lightgbm._model import LINEAR, NO_TREES, ColumnRange, Written, check_version, checked_categories
+from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, INFINITY, FlatTrees, trees_of
 from billhook.interop.lightgbm._zero import Missing
 
 MISSING = {"None": Missing.NONE, "Zero": Missing.ZERO, "NaN": Missing.NAN}
@@ -63,6 +64,8 @@ def _range(info: Any) -> ColumnRange:
 def _flat(tree_info: Any) -> FlatTrees:
     if not isinstance(tree_info, list):
         raise ValueError("tree_info must be a list of trees")
+    if not tree_info:
+        raise ValueError(NO_TREES)
     n_leaves: list[int] = []
     splits: list[Split] = []
     leaves: list[Leaf] = []
@@ -156,7 +159,8 @@ def _test(split: dict[str, Any]) -> tuple[int, float | list[int]]:
         raise ValueError(f"a split has missing_type {missing!r} and default_left {default_left!r}")
     kind = MISSING[missing] << 2 | DEFAULT_LEFT * default_left
     if test == "<=":
-        return kind, _number(split, "threshold")
+        threshold = _number(split, "threshold")
+        return kind, threshold if abs(threshold) < INFINITY else math.copysign(math.inf, threshold)
     if test != "==":
         raise ValueError(f"a split has decision_type {test!r}; known are '<=' and '=='")
     categories = str(split.get("threshold")).split(BETWEEN_CATEGORIES)

@@ -8,6 +8,7 @@ from billhook.interop.lightgbm._trees import TreesRead
 # v2: LightGBM 2.1 and 2.2; v3, with weights of leaves: 2.3 to 3.3; v4: from 4.0 on.
 VERSIONS = ("v2", "v3", "v4")
 MOST_FEATURES = 2**31 - 1
+NO_TREES = "the model has no trees: fit it with one round at least"
 LINEAR = (
     "its trees have linear functions in the leaves (linear_tree), and those of a forest have numbers; fit with "
     "linear_tree=False"

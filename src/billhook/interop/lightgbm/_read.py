@@ -115,8 +115,6 @@ def _forest_of(model: Written, labels: NDArray[Any] | None, origin: str) -> Fore
     link, scale = _objective(model, is_classifier=labels is not None)
     columns, n_nodes, category_sets = model.trees
     n_trees, n_columns = n_nodes.size, model.n_columns
-    if not n_trees:
-        raise ValueError("the model has no trees: fit it with one round at least")
     if n_columns < 1 or n_trees % n_columns:
         raise ValueError(f"there are {n_trees} trees, and {n_columns} to a round")
     n_rounds = n_trees // n_columns

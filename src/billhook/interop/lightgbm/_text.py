@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from billhook.interop.lightgbm._model import (
     LINEAR,
     MOST_FEATURES,
+    NO_TREES,
     ColumnRange,
     Written,
     check_version,
@@ -127,8 +128,10 @@ def _trees(lines: Iterator[str], n_features: int) -> TreesRead:
         elif line:
             if line not in ("end of trees", "feature importances:"):  # the second in LightGBM 2.1
                 raise ValueError(f"there is {line[:40]!r} instead of a tree")
-            if together or not parts:
+            if together:
                 parts.append(trees_of(_flat(together), n_features))
+            if not parts:
+                raise ValueError(NO_TREES)
             return joined(parts)
     raise ValueError("the text ends before the last tree: it is cut off")
 

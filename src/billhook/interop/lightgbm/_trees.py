@@ -10,7 +10,7 @@ from billhook.interop._stack import DTYPES, Tree, mean_of_leaves
 from billhook.interop.lightgbm._zero import ABOVE_ALL_NEGATIVE, ZERO, Missing, with_zero_apart
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2
-# What LightGBM has in the place of infinities.
+# Beyond this, LightGBM takes numbers for infinities; JSON has it in their place.
 INFINITY = 1e300
 MOST_ROWS = 2**31 - 1
 
@@ -178,8 +178,9 @@ def _tests(flat: FlatTrees) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     )
     beside_zero = np.where(zero_left, np.maximum(threshold, ZERO), np.minimum(threshold, ABOVE_ALL_NEGATIVE))
     threshold = np.where(is_around_zero, beside_zero, threshold)
-    # Finite float32 numbers are below one and above the other.
-    threshold = np.where(threshold >= INFINITY, float(np.finfo(np.float32).max), threshold)
+    # All float32 numbers but infinity are below.
+    is_below_infinity = (threshold >= INFINITY) & (threshold < np.inf)
+    threshold = np.where(is_below_infinity, float(np.finfo(np.float32).max), threshold)
     return np.where(threshold <= -INFINITY, -np.inf, threshold), missing_left
 
 
