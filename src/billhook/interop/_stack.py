@@ -3,17 +3,31 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import CategorySets, Forest, pool_sets, round_down
+from billhook.forest import Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 # The thresholds of the forests that are stacked, while somebody asks for them.
 _recorded: ContextVar[list[NDArray[Any]] | None] = ContextVar("_recorded", default=None)
+
+
+DTYPES = {
+    "feature": np.int32,
+    "threshold": np.float32,
+    "left": np.int32,
+    "right": np.int32,
+    "missing_left": np.bool_,
+    "value": np.float64,
+    "n_rows": np.int64,
+    "row_weight": np.float64,
+    "impurity": np.float64,
+    "growth_rank": np.int32,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,33 +53,48 @@ class Tree:
 
 def stack(trees: Sequence[Tree], **other: Any) -> Forest:
     """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes."""
-    names = [array.name for array in fields(Tree) if array.name != "category_sets"]
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in names}
-    offset = np.concatenate([[0], np.cumsum([tree.left.size for tree in trees])]).astype(np.int64)
+    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in DTYPES}
+    n_nodes = np.array([tree.left.size for tree in trees])
+    first = np.cumsum(n_nodes) - n_nodes
+    sets = {
+        node + start: categories
+        for tree, start in zip(trees, first.tolist(), strict=True)
+        for node, categories in tree.category_sets.items()
+    }
+    return join(columns, n_nodes, sets, **other)
+
+
+def join(
+    columns: dict[str, NDArray[Any]], n_nodes: NDArray[Any], category_sets: Mapping[int, NDArray[Any]], **other: Any
+) -> Forest:
+    """Return the forest of trees that stand one after the other already.
+
+    Parameters
+    ----------
+    columns : dict
+        The arrays of a `Tree` by their names, of all trees. They may be changed, and the dict is emptied, so that a
+        large forest is in memory once less.
+    n_nodes : int array
+        The nodes of each tree.
+    category_sets : mapping
+        As those of a `Tree`, by the place of the node among those of all trees.
+    **other
+        The fields of Forest that do not belong to nodes.
+    """
+    offset = np.append(0, np.cumsum(n_nodes)).astype(np.int64)
     is_leaf = columns["left"] < 0
-    category_set, sets = _category_sets(trees, offset)
-    columns["threshold"] = np.where(category_set >= 0, 0.0, columns["threshold"])
+    number, sets = pool_sets(list(category_sets.values()))
+    category_set = np.full(offset[-1], -1, np.int32)
+    category_set[list(category_sets)] = number
+    columns["threshold"][category_set >= 0] = 0.0
     for name, of_leaf in (("feature", -1), ("threshold", 0.0), ("missing_left", False)):
-        columns[name] = np.where(is_leaf, of_leaf, columns[name])
+        columns[name][is_leaf] = of_leaf
     recorded = _recorded.get()
     if recorded is not None:
         recorded.append(columns["threshold"])
-    return Forest(
-        feature=columns["feature"].astype(np.int32),
-        threshold=round_down(columns["threshold"]),
-        left=columns["left"].astype(np.int32),
-        right=columns["right"].astype(np.int32),
-        missing_left=columns["missing_left"].astype(np.bool_),
-        value=columns["value"].astype(np.float64),
-        n_rows=columns["n_rows"].astype(np.int64),
-        row_weight=columns["row_weight"].astype(np.float64),
-        impurity=columns["impurity"].astype(np.float64),
-        growth_rank=columns["growth_rank"].astype(np.int32),
-        offset=offset,
-        category_set=category_set,
-        **sets._asdict(),
-        **other,
-    )
+    columns["threshold"] = round_down(columns["threshold"])
+    arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
+    return Forest(**arrays, offset=offset, category_set=category_set, **sets._asdict(), **other)
 
 
 @contextmanager
@@ -85,15 +114,6 @@ def recorded_thresholds() -> Iterator[list[NDArray[Any]]]:
 def are_recorded() -> bool:
     """Return whether somebody asks for the thresholds as they were before rounding."""
     return _recorded.get() is not None
-
-
-def _category_sets(trees: Sequence[Tree], offset: NDArray[np.int64]) -> tuple[NDArray[np.int32], CategorySets]:
-    """Return the number of the set that each node of all trees tests, or -1, and the sets, equal ones once."""
-    nodes = [int(first) + node for tree, first in zip(trees, offset, strict=False) for node in tree.category_sets]
-    number, sets = pool_sets([categories for tree in trees for categories in tree.category_sets.values()])
-    category_set = np.full(offset[-1], -1, np.int32)
-    category_set[nodes] = number
-    return category_set, sets
 
 
 def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> NDArray[np.int32]:

@@ -2,8 +2,11 @@
 
 import warnings
 from collections.abc import Sequence
+from inspect import currentframe
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook.forest import round_down
 from billhook.interop._stack import Tree
@@ -28,24 +31,39 @@ def check_thresholds(trees: Sequence[Tree], kind: str) -> None:
             f"the {kind} splits at {np.abs(beyond).max():.3g}, beyond float32 ({limit:.3g}), in which a forest reads "
             "its rows; scale the features and fit again"
         )
-    order = np.lexsort((threshold, feature))
-    feature, threshold = feature[order], threshold[order]
-    rounded = round_down(threshold)
-    is_new = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
-    is_told_apart = (feature[1:] != feature[:-1]) | (rounded[1:] != rounded[:-1])
-    n_same = int(np.count_nonzero(is_new & ~is_told_apart))
+    n_same = _n_same(feature, threshold)
     if n_same:
-        n_different = int(np.count_nonzero(is_new)) + 1
+        n_different = np.unique(np.stack([feature, threshold]), axis=1).shape[1]
         warnings.warn(
             f"{n_same} of {n_different} thresholds of the {kind} are the same as another in float32, in which a "
             "forest reads its rows: predictions may differ; subtract an offset from features like timestamps and fit "
             "again",
             UserWarning,
-            stacklevel=5,
+            stacklevel=_n_frames_inside() + 1,
         )
 
 
-def _by_threshold(tree: Tree) -> np.typing.NDArray[np.bool_]:
+def _n_same(feature: NDArray[Any], threshold: NDArray[Any]) -> int:
+    """Return how many thresholds of a feature are the same as another of it when rounded."""
+    rounded = round_down(threshold)
+    of_any = round_down(np.unique(threshold))
+    # Thresholds of different features may well be the same; few are left to compare.
+    is_shared = np.isin(rounded, of_any[1:][of_any[1:] == of_any[:-1]])
+    exact, inexact = (
+        np.unique(np.stack([feature[is_shared], numbers[is_shared]]), axis=1) for numbers in (threshold, rounded)
+    )
+    return int(exact.shape[1] - inexact.shape[1])
+
+
+def _n_frames_inside() -> int:
+    """Return how many of the calls that led to the caller are Billhook's own: it warns whoever called those."""
+    frame, n_frames = currentframe(), -1  # this one does not count
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "billhook":
+        frame, n_frames = frame.f_back, n_frames + 1
+    return n_frames
+
+
+def _by_threshold(tree: Tree) -> NDArray[np.bool_]:
     """Return which nodes of a tree are splits by thresholds."""
     is_split = np.asarray(tree.left >= 0)
     is_split[list(tree.category_sets)] = False

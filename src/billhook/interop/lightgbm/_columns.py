@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook.interop.lightgbm._model import ColumnRange, Written
 from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding, text_of
 
 WAY_OUT = (
-    "set booster.pandas_categorical = None (in a file, remove the last line), and give the forest arrays with the codes "
-    "of the categories, frame[column].cat.codes, and NaN for -1"
+    "set booster.pandas_categorical = None (in a file, remove the last line), and give the forest arrays with the "
+    "codes of the categories, frame[column].cat.codes, and NaN for -1"
 )
 # Columns times lists of categories that are tried out.
 MOST_TRIED = 10**7
@@ -83,7 +84,7 @@ def _places(lists: Sequence[Sequence[Any]], ranges: Sequence[ColumnRange]) -> li
     return places[::-1]
 
 
-def _fits(its_range: ColumnRange, length: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.bool_]:
+def _fits(its_range: ColumnRange, length: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which numbers of categories a column can have."""
     low, high = its_range.low, its_range.high
     if low is None or high is None:

@@ -1,26 +1,26 @@
 """The JSON object that LightGBM's dump_model makes."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from billhook.interop.lightgbm._model import LINEAR, ColumnRange, Written, check_version, checked_categories
-from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, FlatTrees, trees_of
+from billhook.interop.lightgbm._model import LINEAR, NO_TREES, ColumnRange, Written, check_version, checked_categories
+from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, INFINITY, FlatTrees, trees_of
 from billhook.interop.lightgbm._zero import Missing
 
 MISSING = {"None": Missing.NONE, "Zero": Missing.ZERO, "NaN": Missing.NAN}
 BETWEEN_CATEGORIES = "||"
 MOST = 2**31 - 1
 FINITE = float(np.finfo(np.float64).max)
-OF_SPLIT = frozenset(
-    "split_index split_feature split_gain threshold decision_type default_left missing_type internal_value "
-    "internal_weight internal_count left_child right_child".split()
-)
-OF_LEAF = frozenset("leaf_index leaf_value leaf_weight leaf_count".split())
-OF_LINEAR_LEAF = frozenset("leaf_const leaf_features leaf_coeff".split())
+OF_TEST = ("split_feature", "split_gain", "threshold", "decision_type", "default_left", "missing_type")
+OF_ROWS = ("internal_value", "internal_weight", "internal_count")
+OF_SPLIT = frozenset(("split_index", *OF_TEST, *OF_ROWS, "left_child", "right_child"))
+OF_LEAF = frozenset(("leaf_index", "leaf_value", "leaf_weight", "leaf_count"))
+OF_LINEAR_LEAF = frozenset(("leaf_const", "leaf_features", "leaf_coeff"))
 
-# Feature, threshold, decision type and children; value, weight and rows.
-Split = tuple[int, float, int, int, int]
+# Feature, threshold, decision type, children, weight and number of rows; value, weight and number of rows.
+Split = tuple[int, float, int, int, int, float, int]
 Leaf = tuple[float, float, int]
 
 
@@ -62,8 +62,10 @@ def _range(info: Any) -> ColumnRange:
 
 
 def _flat(tree_info: Any) -> FlatTrees:
-    if not isinstance(tree_info, list) or not tree_info:
-        raise ValueError("the model has no trees: fit it with one round at least")
+    if not isinstance(tree_info, list):
+        raise ValueError("tree_info must be a list of trees")
+    if not tree_info:
+        raise ValueError(NO_TREES)
     n_leaves: list[int] = []
     splits: list[Split] = []
     leaves: list[Leaf] = []
@@ -71,23 +73,26 @@ def _flat(tree_info: Any) -> FlatTrees:
     for tree in tree_info:
         if not isinstance(tree, dict) or not isinstance(tree.get("tree_structure"), dict):
             raise ValueError("a tree must have a tree_structure")
-        of_splits, of_leaves, of_sets = _nodes(tree["tree_structure"])
-        n_leaves.append(len(of_leaves))
-        sets |= {len(splits) + number: categories for number, categories in of_sets.items()}
-        splits += of_splits
-        leaves += of_leaves
-    feature, threshold, kind, left, right = zip(*splits, strict=True) if splits else ((),) * 5
-    value, weight, count = zip(*leaves, strict=True)
+        its_splits, its_leaves, its_sets = _nodes(tree["tree_structure"])
+        n_leaves.append(len(its_leaves))
+        sets |= {len(splits) + number: categories for number, categories in its_sets.items()}
+        splits += its_splits
+        leaves += its_leaves
+    of_splits, of_leaves = (np.array(said, np.float64).reshape(-1, n) for said, n in ((splits, 7), (leaves, 3)))
+    feature, threshold, kind, left, right, split_weight, split_count = of_splits.T
+    value, weight, count = of_leaves.T
     return FlatTrees(
         n_leaves=np.array(n_leaves, np.int64),
-        split_feature=np.array(feature, np.int64),
-        threshold=np.array(threshold, np.float64),
-        decision_type=np.array(kind, np.int64),
-        left_child=np.array(left, np.int64),
-        right_child=np.array(right, np.int64),
-        leaf_value=np.array(value, np.float64),
-        leaf_weight=np.array(weight, np.float64),
-        leaf_count=np.array(count, np.int64),
+        split_feature=feature.astype(np.int64),
+        threshold=threshold,
+        decision_type=kind.astype(np.int64),
+        left_child=left.astype(np.int64),
+        right_child=right.astype(np.int64),
+        split_weight=split_weight,
+        split_count=split_count.astype(np.int64),
+        leaf_value=value,
+        leaf_weight=weight,
+        leaf_count=count.astype(np.int64),
         category_sets={place: np.array(categories, np.int64) for place, categories in sets.items()},
     )
 
@@ -108,15 +113,17 @@ def _nodes(root: dict[str, Any]) -> tuple[list[Split], list[Leaf], dict[int, lis
         if not node.keys() <= OF_SPLIT:
             raise ValueError(f"a split has {_odd(node, OF_SPLIT)}, which is not known")
         number = _whole(node, "split_index")
-        children = [node.get("left_child"), node.get("right_child")]
-        if not all(isinstance(child, dict) for child in children):
+        left, right = node.get("left_child"), node.get("right_child")
+        if not isinstance(left, dict) or not isinstance(right, dict):
             raise ValueError("a split must have a left_child and a right_child")
-        to_do += children
+        to_do += [left, right]
         kind, threshold = _test(node)
         if isinstance(threshold, list):
             sets[number], threshold = threshold, 0.0
-        splits[number] = _whole(node, "split_feature"), threshold, kind, *map(_number_of, children)
-    if len(splits) + len(leaves) != n_nodes or splits.keys() | leaves.keys() != set(range(len(leaves))):
+        feature, rows = _whole(node, "split_feature"), _rows(node, "internal")
+        splits[number] = feature, threshold, kind, _number_of(left), _number_of(right), *rows
+    is_numbered = [said.keys() == set(range(len(said))) for said in (splits, leaves)]
+    if len(splits) + len(leaves) != n_nodes or not all(is_numbered):
         raise ValueError("the splits and the leaves of a tree must be numbered from 0")
     return [splits[k] for k in range(len(splits))], [leaves[k] for k in range(len(leaves))], sets
 
@@ -136,9 +143,13 @@ def _leaf(leaf: dict[str, Any]) -> Leaf:
         raise ValueError(LINEAR)
     if not leaf.keys() <= OF_LEAF:
         raise ValueError(f"a leaf has {_odd(leaf, OF_LEAF)}, which is not known")
-    count = _whole(leaf, "leaf_count") if "leaf_count" in leaf else 0
-    weight = _number(leaf, "leaf_weight") if "leaf_weight" in leaf else float(count)
-    return _number(leaf, "leaf_value"), weight, count
+    return _number(leaf, "leaf_value"), *_rows(leaf, "leaf")
+
+
+def _rows(node: dict[str, Any], kind: str) -> tuple[float, int]:
+    """Return the weight and the number of the rows of a node, as far as they are said."""
+    count = _whole(node, f"{kind}_count") if f"{kind}_count" in node else 0
+    return _number(node, f"{kind}_weight") if f"{kind}_weight" in node else float(count), count
 
 
 def _test(split: dict[str, Any]) -> tuple[int, float | list[int]]:
@@ -148,7 +159,8 @@ def _test(split: dict[str, Any]) -> tuple[int, float | list[int]]:
         raise ValueError(f"a split has missing_type {missing!r} and default_left {default_left!r}")
     kind = MISSING[missing] << 2 | DEFAULT_LEFT * default_left
     if test == "<=":
-        return kind, _number(split, "threshold")
+        threshold = _number(split, "threshold")
+        return kind, threshold if abs(threshold) < INFINITY else math.copysign(math.inf, threshold)
     if test != "==":
         raise ValueError(f"a split has decision_type {test!r}; known are '<=' and '=='")
     categories = str(split.get("threshold")).split(BETWEEN_CATEGORIES)
@@ -169,7 +181,7 @@ def _whole(said: dict[str, Any], name: str) -> int:
 
 
 def _number(said: dict[str, Any], name: str) -> float:
-    number = said.get(name)
+    number: Any = said.get(name)
     if type(number) not in (int, float) or not abs(number) <= FINITE:
         raise ValueError(f"{name} must be a number, not {str(number)[:40]}")
     return float(number)

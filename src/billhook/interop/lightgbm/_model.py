@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from billhook.interop._stack import Tree
+from billhook.interop.lightgbm._trees import TreesRead
 
 # v2: LightGBM 2.1 and 2.2; v3, with weights of leaves: 2.3 to 3.3; v4: from 4.0 on.
 VERSIONS = ("v2", "v3", "v4")
 MOST_FEATURES = 2**31 - 1
+NO_TREES = "the model has no trees: fit it with one round at least"
 LINEAR = (
     "its trees have linear functions in the leaves (linear_tree), and those of a forest have numbers; fit with "
     "linear_tree=False"
@@ -39,7 +40,7 @@ class Written(NamedTuple):
     feature_names : tuple of str
     ranges : tuple of ColumnRange
         Of the features.
-    trees : list of Tree
+    trees : TreesRead
     pandas_categories : list or None
         The categories of each categorical column of the data frame that was trained on.
     """
@@ -50,7 +51,7 @@ class Written(NamedTuple):
     averages: bool
     feature_names: tuple[str, ...]
     ranges: tuple[ColumnRange, ...]
-    trees: list[Tree]
+    trees: TreesRead
     pandas_categories: Sequence[Sequence[Any]] | None
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
-from billhook.interop._stack import Tree, stack
+from billhook.interop._stack import Tree, join
 from billhook.interop._thresholds import check_thresholds
 from billhook.interop.lightgbm import _json, _text
 from billhook.interop.lightgbm._columns import encoding_of
@@ -40,11 +40,15 @@ class Objective(NamedTuple):
 def read(model: Any) -> Forest:
     """Return a fitted LGBMClassifier, LGBMRegressor, LGBMRanker or Booster as a forest.
 
-    Of a model with early stopping, the rounds up to the best one are read, as LightGBM predicts with them. Scores that
-    training started from (init_score) are no part of a model, and of LightGBM's predictions neither.
+    Of a model with early stopping, the rounds up to the best one are read, as LightGBM predicts with them. Scores
+    that training started from (init_score) are no part of a model, and of LightGBM's predictions neither.
     """
     booster, labels = _booster_of(model)
     written = _text.parse(_lines(booster.model_to_string()))
+    if "train_set" in vars(booster) and "sigmoid" in booster.params and written.objective is not None:
+        # A booster that is still in training has all digits of it, its text six.
+        name = written.objective.partition(" ")[0]
+        written = written._replace(objective=f"{name} sigmoid:{booster.params['sigmoid']}")
     return _forest_of(written, labels, f"lightgbm.{type(model).__name__}")
 
 
@@ -109,24 +113,24 @@ def _booster_of(model: Any) -> tuple[Any, NDArray[Any] | None]:
 
 def _forest_of(model: Written, labels: NDArray[Any] | None, origin: str) -> Forest:
     link, scale = _objective(model, is_classifier=labels is not None)
-    trees, n_columns = model.trees, model.n_columns
-    if not trees:
-        raise ValueError("the model has no trees: fit it with one round at least")
-    if n_columns < 1 or len(trees) % n_columns:
-        raise ValueError(f"there are {len(trees)} trees, and {n_columns} to a round")
-    n_rounds = len(trees) // n_columns
+    columns, n_nodes, category_sets = model.trees
+    n_trees, n_columns = n_nodes.size, model.n_columns
+    if n_columns < 1 or n_trees % n_columns:
+        raise ValueError(f"there are {n_trees} trees, and {n_columns} to a round")
+    n_rounds = n_trees // n_columns
     if labels is None and link in ("logistic", "softmax"):
         labels = np.arange(max(n_columns, 2))
-    if scale != 1.0:
-        trees = [Tree(**{**vars(tree), "value": scale * tree.value}) for tree in trees]
+    columns["value"] *= scale
     encoding = encoding_of(model)
-    check_thresholds(trees, origin.partition(".")[2])
+    check_thresholds([Tree(category_sets=category_sets, **columns)], origin.partition(".")[2])
     # Names that LightGBM gave itself are none.
     is_named = model.feature_names != tuple(f"Column_{k}" for k in range(model.n_features))
     names = model.feature_names if encoding is None else encoding.feature_names
-    return stack(
-        trees,
-        tree_weight=np.full(len(trees), 1.0 / n_rounds if model.averages else 1.0),
+    return join(
+        columns,
+        n_nodes,
+        category_sets,
+        tree_weight=np.full(n_trees, 1.0 / n_rounds if model.averages else 1.0),
         tree_column=np.tile(np.arange(n_columns, dtype=np.int32), n_rounds),
         averages=model.averages,
         base=np.zeros(n_columns),
@@ -179,8 +183,8 @@ def _sigmoid(parameters: list[str]) -> float:
 def _refusal(name: str, parameters: list[str], *, is_classifier: bool) -> str:
     if name == "multiclassova":
         return (
-            "as_forest cannot read the objective 'multiclassova', whose probabilities of the classes do not depend on "
-            "one another; fit with objective='multiclass'"
+            "as_forest cannot read the objective 'multiclassova', whose probabilities of the classes do not depend "
+            "on one another; fit with objective='multiclass'"
         )
     if name == "cross_entropy_lambda":
         return "as_forest cannot read the objective 'cross_entropy_lambda'; fit with objective='cross_entropy'"

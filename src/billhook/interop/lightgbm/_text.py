@@ -7,28 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.interop._stack import Tree
 from billhook.interop.lightgbm._model import (
     LINEAR,
     MOST_FEATURES,
+    NO_TREES,
     ColumnRange,
     Written,
     check_version,
     checked_categories,
 )
 from billhook.interop.lightgbm._numbers import decimals, integers
-from billhook.interop.lightgbm._trees import CATEGORICAL, FlatTrees, trees_of
+from billhook.interop.lightgbm._trees import CATEGORICAL, FlatTrees, TreesRead, joined, trees_of
 
-HEADER = frozenset(
-    "version num_class num_tree_per_iteration label_index max_feature_idx objective average_output feature_names "
-    "monotone_constraints feature_infos tree_sizes".split()
-)
+OF_OUTPUT = ("num_class", "num_tree_per_iteration", "objective", "average_output")
+OF_INPUT = ("label_index", "max_feature_idx", "feature_names", "feature_infos", "monotone_constraints")
+HEADER = frozenset(("version", *OF_OUTPUT, *OF_INPUT, "tree_sizes"))
 OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 OF_LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
+# Of the rows that passed a split.
+OF_ROWS = ("internal_weight", "internal_count")
 OF_CATEGORIES = ("num_cat", "cat_boundaries", "cat_threshold")
 # Said of a tree, and not needed.
-NOT_READ = ("split_gain", "internal_value", "internal_weight", "internal_count", "shrinkage")
-OF_TREE = frozenset(("num_leaves", "is_linear", *OF_SPLITS, *OF_LEAVES, *OF_CATEGORIES, *NOT_READ))
+NOT_READ = ("split_gain", "internal_value", "shrinkage")
+OF_TREE = frozenset(("num_leaves", "is_linear", *OF_SPLITS, *OF_LEAVES, *OF_ROWS, *OF_CATEGORIES, *NOT_READ))
 OF_LINEAR_TREE = frozenset(("leaf_const", "num_features", "leaf_features", "leaf_coeff"))
 # So many leaves are read together: with fewer, small trees would take long; with more, much memory.
 LEAVES_AT_ONCE = 4096
@@ -48,8 +49,8 @@ def parse(lines: Iterator[str]) -> Written:
         raise ValueError(f"there are {len(names)} feature_names and {len(ranges)} feature_infos for {n_features}")
     n_trees = len(_text(header, "tree_sizes").split())
     trees = _trees(lines, n_features)
-    if len(trees) != n_trees:
-        raise ValueError(f"there are {len(trees):,} trees, and tree_sizes has {n_trees:,}")
+    if trees.n_nodes.size != n_trees:
+        raise ValueError(f"there are {trees.n_nodes.size:,} trees, and tree_sizes has {n_trees:,}")
     return Written(
         n_columns=_whole(header, "num_tree_per_iteration"),
         n_features=n_features,
@@ -112,9 +113,9 @@ def _range(text: str) -> ColumnRange:
         raise ValueError(f"feature_infos holds {text[:40]!r}, which is not known") from None
 
 
-def _trees(lines: Iterator[str], n_features: int) -> list[Tree]:
+def _trees(lines: Iterator[str], n_features: int) -> TreesRead:
     """Return the trees, and leave the lines behind what follows them."""
-    trees: list[Tree] = []
+    parts: list[TreesRead] = []
     together: list[dict[str, str]] = []
     n_leaves = 0
     for line in lines:
@@ -122,12 +123,16 @@ def _trees(lines: Iterator[str], n_features: int) -> list[Tree]:
             together.append(_said(lines, OF_TREE))
             n_leaves += _n_leaves(together[-1])
             if n_leaves >= LEAVES_AT_ONCE:
-                trees += trees_of(_flat(together), n_features)
+                parts.append(trees_of(_flat(together), n_features))
                 together, n_leaves = [], 0
         elif line:
             if line not in ("end of trees", "feature importances:"):  # the second in LightGBM 2.1
                 raise ValueError(f"there is {line[:40]!r} instead of a tree")
-            return trees + (trees_of(_flat(together), n_features) if together else [])
+            if together:
+                parts.append(trees_of(_flat(together), n_features))
+            if not parts:
+                raise ValueError(NO_TREES)
+            return joined(parts)
     raise ValueError("the text ends before the last tree: it is cut off")
 
 
@@ -142,19 +147,23 @@ def _n_leaves(tree: dict[str, str]) -> int:
 
 def _flat(trees: list[dict[str, str]]) -> FlatTrees:
     n_leaves = np.array([_n_leaves(tree) for tree in trees], np.int64)
-    total = int(n_leaves.sum())
     columns: dict[str, NDArray[Any]] = {
         name: _joined(trees, name, n_leaves - 1, is_decimal=name == "threshold") for name in OF_SPLITS
     }
     columns["leaf_value"] = _joined(trees, "leaf_value", n_leaves, is_decimal=True)
-    # A tree of one leaf may say nothing of its rows; and of weights LightGBM 2 said nothing at all.
-    n_said = np.array([n if tree.get("leaf_count") else 0 for tree, n in zip(trees, n_leaves, strict=True)])
-    columns["leaf_count"] = np.zeros(total, np.int64)
-    columns["leaf_count"][np.repeat(n_said > 0, n_leaves)] = _joined(trees, "leaf_count", n_said, is_decimal=False)
-    n_said = np.array([n if tree.get("leaf_weight") else 0 for tree, n in zip(trees, n_leaves, strict=True)])
-    columns["leaf_weight"] = columns["leaf_count"].astype(np.float64)
-    columns["leaf_weight"][np.repeat(n_said > 0, n_leaves)] = _joined(trees, "leaf_weight", n_said, is_decimal=True)
+    for ours, name, n in (("leaf", "leaf", n_leaves), ("split", "internal", n_leaves - 1)):
+        counts = _if_said(trees, f"{name}_count", n, np.zeros(n.sum(), np.int64))
+        columns[f"{ours}_count"] = counts
+        # LightGBM 2.1 and 2.2 say nothing of weights.
+        columns[f"{ours}_weight"] = _if_said(trees, f"{name}_weight", n, counts.astype(np.float64))
     return FlatTrees(n_leaves=n_leaves, category_sets=_category_sets(trees, columns, n_leaves), **columns)
+
+
+def _if_said(trees: list[dict[str, str]], name: str, n: NDArray[np.int64], default: NDArray[Any]) -> NDArray[Any]:
+    """Return the numbers that trees say, or those by default for trees that do not."""
+    is_said = np.array([bool(tree.get(name)) for tree in trees])
+    default[np.repeat(is_said, n)] = _joined(trees, name, n * is_said, is_decimal=default.dtype.kind == "f")
+    return default
 
 
 def _joined(trees: list[dict[str, str]], name: str, n: NDArray[np.int64], *, is_decimal: bool) -> NDArray[Any]:

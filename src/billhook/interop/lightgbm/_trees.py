@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.interop._stack import Tree, mean_of_leaves
+from billhook.interop._stack import DTYPES, Tree, mean_of_leaves
 from billhook.interop.lightgbm._zero import ABOVE_ALL_NEGATIVE, ZERO, Missing, with_zero_apart
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2
-# What LightGBM has in the place of infinities.
+# Beyond this, LightGBM takes numbers for infinities; JSON has it in their place.
 INFINITY = 1e300
 MOST_ROWS = 2**31 - 1
 
@@ -29,6 +29,8 @@ class FlatTrees(NamedTuple):
         Bit 0: categorical; bit 1: missing values go left; bits 2 and 3: what is missing, see `Missing`.
     left_child, right_child : array (splits)
         The number of a split of the same tree, or -1 - the number of a leaf.
+    split_weight, split_count : array (splits)
+        Of the rows that passed.
     leaf_value, leaf_weight, leaf_count : array (leaves)
     category_sets : mapping
         From the place of a categorical split to the categories that go left, rising.
@@ -40,76 +42,103 @@ class FlatTrees(NamedTuple):
     decision_type: NDArray[Any]
     left_child: NDArray[Any]
     right_child: NDArray[Any]
+    split_weight: NDArray[np.float64]
+    split_count: NDArray[np.int64]
     leaf_value: NDArray[np.float64]
     leaf_weight: NDArray[np.float64]
     leaf_count: NDArray[np.int64]
     category_sets: Mapping[int, NDArray[np.int64]]
 
 
-def trees_of(flat: FlatTrees, n_features: int) -> list[Tree]:
-    """Return the trees; the nodes of each are its splits in LightGBM's order, and then its leaves.
+class _Places:
+    """Where the nodes of all trees stand: the splits of a tree in LightGBM's order, and then its leaves."""
 
-    LightGBM numbers splits in the order in which they grew.
-    """
-    n_splits = flat.n_leaves - 1
-    first_split, first_leaf = np.cumsum(n_splits) - n_splits, np.cumsum(flat.n_leaves) - flat.n_leaves
-    first_node = first_split + first_leaf
-    number = np.arange(n_splits.sum()) - np.repeat(first_split, n_splits)
-    split = number + np.repeat(first_node, n_splits)
-    leaf = np.arange(flat.n_leaves.sum()) + np.repeat(first_split + n_splits, flat.n_leaves)
+    def __init__(self, n_leaves: NDArray[np.int64]) -> None:
+        n_splits = n_leaves - 1
+        first_split, first_leaf = np.cumsum(n_splits) - n_splits, np.cumsum(n_leaves) - n_leaves
+        self.first = first_split + first_leaf
+        self.number = np.arange(n_splits.sum()) - np.repeat(first_split, n_splits)  # of each split in its tree
+        self.root = np.repeat(self.first, n_splits)  # of each split's tree
+        self.split = self.number + self.root
+        self.leaf = np.arange(n_leaves.sum()) + np.repeat(first_split + n_splits, n_leaves)
+
+    def of_nodes(self, dtype: Any, of_splits: Any, of_leaves: Any) -> NDArray[Any]:
+        """Return an array of all nodes."""
+        array = np.empty(self.split.size + self.leaf.size, dtype)
+        array[self.split] = of_splits
+        array[self.leaf] = of_leaves
+        return array
+
+
+class TreesRead(NamedTuple):
+    """Trees whose nodes stand one after the other: `columns`, `n_nodes` and `category_sets` as `join` takes them."""
+
+    columns: dict[str, NDArray[Any]]
+    n_nodes: NDArray[np.int64]
+    category_sets: dict[int, NDArray[np.int64]]
+
+
+def trees_of(flat: FlatTrees, n_features: int) -> TreesRead:
+    """Return the trees, or raise ValueError; the nodes of each are its splits and then its leaves."""
     _check_numbers(flat, n_features)
-    left, right = (_children(child, number, flat.n_leaves) for child in (flat.left_child, flat.right_child))
+    places = _Places(flat.n_leaves)
+    left, right = (_children(child, places.number, flat.n_leaves) for child in (flat.left_child, flat.right_child))
     threshold, missing_left = _tests(flat)
-    n_nodes = split.size + leaf.size
-    # All trees as one, whose nodes count through: then sums and means are of all at once.
-    root = np.repeat(first_node, n_splits)
-    forest = Tree(
-        feature=_placed(np.int32, -1, n_nodes, split, flat.split_feature),
-        threshold=_placed(np.float64, 0.0, n_nodes, split, threshold),
-        left=_placed(np.int32, -1, n_nodes, split, left + root),
-        right=_placed(np.int32, -1, n_nodes, split, right + root),
-        missing_left=_placed(np.bool_, False, n_nodes, split, missing_left),
-        value=_placed(np.float64, 0.0, n_nodes, leaf, flat.leaf_value)[:, None],
-        n_rows=_placed(np.int64, 0, n_nodes, leaf, flat.leaf_count),
-        row_weight=_placed(np.float64, 0.0, n_nodes, leaf, flat.leaf_weight),
-        impurity=np.zeros(n_nodes),
-        growth_rank=_placed(np.int32, -1, n_nodes, split, number),
-    )
-    _sum_upwards(forest, first_node)
-    value = mean_of_leaves(forest, forest.value)
-    left, right = _placed(np.int32, -1, n_nodes, split, left), _placed(np.int32, -1, n_nodes, split, right)
-    default_left = _placed(np.bool_, False, n_nodes, split, (flat.decision_type & DEFAULT_LEFT) > 0)
-    is_apart = _placed(np.bool_, False, n_nodes, split, _needs_zero_apart(flat))
-    sets = [(int(split[place]), categories) for place, categories in flat.category_sets.items()]
-    of_tree = np.searchsorted(first_node, [node for node, _ in sets], side="right") - 1
-    sets_of: list[dict[int, NDArray[np.int64]]] = [{} for _ in first_node]
-    for (node, categories), tree in zip(sets, of_tree.tolist(), strict=True):
-        sets_of[tree][node - int(first_node[tree])] = categories
-    trees = []
-    for first, n, category_sets in zip(first_node.tolist(), flat.n_leaves.tolist(), sets_of, strict=True):
-        nodes = slice(first, first + 2 * n - 1)
-        tree = Tree(
-            feature=forest.feature[nodes],
-            threshold=forest.threshold[nodes],
-            left=left[nodes],
-            right=right[nodes],
-            missing_left=forest.missing_left[nodes],
-            value=value[nodes],
-            n_rows=forest.n_rows[nodes],
-            row_weight=forest.row_weight[nodes],
-            impurity=forest.impurity[nodes],
-            growth_rank=forest.growth_rank[nodes],
-            category_sets=category_sets,
-        )
-        trees.append(with_zero_apart(tree, is_apart[nodes], default_left[nodes]) if is_apart[nodes].any() else tree)
-    return trees
+    columns: dict[str, Any] = {
+        "feature": places.of_nodes(np.int32, flat.split_feature, -1),
+        "threshold": places.of_nodes(np.float64, threshold, 0.0),
+        "missing_left": places.of_nodes(np.bool_, missing_left, False),
+        "n_rows": places.of_nodes(np.int32, flat.split_count, flat.leaf_count),
+        "row_weight": places.of_nodes(np.float64, flat.split_weight, flat.leaf_weight),
+        "impurity": np.broadcast_to(0.0, places.split.size + places.leaf.size),
+        # Splits are numbered in the order in which they grew.
+        "growth_rank": places.of_nodes(np.int32, places.number, -1),
+    }
+    # The nodes of all trees counted through: then the means are of all trees at once.
+    counted: dict[str, Any] = {
+        name: places.of_nodes(np.int32, child + places.root, -1) for name, child in (("left", left), ("right", right))
+    }
+    value = places.of_nodes(np.float64, 0.0, flat.leaf_value)[:, None]
+    columns["value"] = mean_of_leaves(Tree(value=value, **counted, **columns), value)
+    columns["left"], columns["right"] = (places.of_nodes(np.int32, child, -1) for child in (left, right))
+    sets = {int(places.split[place]): categories for place, categories in flat.category_sets.items()}
+    read = TreesRead(columns, 2 * flat.n_leaves - 1, sets)
+    is_apart = _needs_zero_apart(flat)
+    if not is_apart.any():
+        return read
+    default_left = places.of_nodes(np.bool_, (flat.decision_type & DEFAULT_LEFT) > 0, False)
+    return _with_zero_apart(read, places.of_nodes(np.bool_, is_apart, False), default_left)
 
 
-def _placed(dtype: Any, default: Any, n_nodes: int, nodes: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of all nodes, with these values for some."""
-    array = np.full(n_nodes, default, dtype)
-    array[nodes] = values
-    return array
+def joined(parts: list[TreesRead]) -> TreesRead:
+    """Return the trees of all parts, whose columns are emptied."""
+    n_nodes = [part.n_nodes for part in parts]
+    sets: dict[int, NDArray[np.int64]] = {}
+    first = 0
+    for part in parts:
+        sets |= {node + first: categories for node, categories in part.category_sets.items()}
+        first += int(part.n_nodes.sum())
+    # One column after the other, so that not all are there twice.
+    columns = {name: np.concatenate([part.columns.pop(name) for part in parts]) for name in DTYPES}
+    return TreesRead(columns, np.concatenate(n_nodes), sets)
+
+
+def _with_zero_apart(read: TreesRead, is_apart: NDArray[np.bool_], default_left: NDArray[np.bool_]) -> TreesRead:
+    """Return the trees with some of their splits made of three, one tree after the other."""
+    parts = []
+    first = 0
+    for n in read.n_nodes.tolist():
+        nodes = slice(first, first + n)
+        sets = {
+            node - first: read.category_sets[node] for node in range(first, first + n) if node in read.category_sets
+        }
+        first += n
+        tree = Tree(category_sets=sets, **{name: column[nodes] for name, column in read.columns.items()})
+        if is_apart[nodes].any():
+            tree = with_zero_apart(tree, is_apart[nodes], default_left[nodes])
+        columns = {name: getattr(tree, name) for name in DTYPES}
+        parts.append(TreesRead(columns, np.array([tree.left.size]), dict(tree.category_sets)))
+    return joined(parts)
 
 
 def _check_numbers(flat: FlatTrees, n_features: int) -> None:
@@ -119,8 +148,9 @@ def _check_numbers(flat: FlatTrees, n_features: int) -> None:
     unknown = kind[(kind < 0) | (kind >> 2 > max(Missing))]
     if unknown.size:
         raise ValueError(f"a split has the decision type {unknown[0]}, which is not known")
-    if ((flat.leaf_count < 0) | (flat.leaf_count > MOST_ROWS)).any():
-        raise ValueError(f"a leaf has a number of rows that is not between 0 and {MOST_ROWS:,}")
+    for count in (flat.split_count, flat.leaf_count):
+        if ((count < 0) | (count > MOST_ROWS)).any():
+            raise ValueError(f"a node has a number of rows that is not between 0 and {MOST_ROWS:,}")
 
 
 def _children(child: NDArray[Any], number: NDArray[np.int64], n_leaves: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -148,8 +178,9 @@ def _tests(flat: FlatTrees) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     )
     beside_zero = np.where(zero_left, np.maximum(threshold, ZERO), np.minimum(threshold, ABOVE_ALL_NEGATIVE))
     threshold = np.where(is_around_zero, beside_zero, threshold)
-    # Finite float32 numbers are below one and above the other.
-    threshold = np.where(threshold >= INFINITY, float(np.finfo(np.float32).max), threshold)
+    # All float32 numbers but infinity are below.
+    is_below_infinity = (threshold >= INFINITY) & (threshold < np.inf)
+    threshold = np.where(is_below_infinity, float(np.finfo(np.float32).max), threshold)
     return np.where(threshold <= -INFINITY, -np.inf, threshold), missing_left
 
 
@@ -158,21 +189,4 @@ def _needs_zero_apart(flat: FlatTrees) -> NDArray[np.bool_]:
     kind, threshold = flat.decision_type, flat.threshold
     default_left = (kind & DEFAULT_LEFT) > 0
     is_of_zero = (kind >> 2 == Missing.ZERO) & (kind & CATEGORICAL == 0)
-    return is_of_zero & np.where(default_left, threshold < -ZERO, threshold > ZERO)
-
-
-def _sum_upwards(forest: Tree, roots: NDArray[np.int64]) -> None:
-    """Fill in the rows and weights of splits, from those of the leaves below."""
-    left, right = forest.left, forest.right
-    children = np.concatenate([left[left >= 0], right[right >= 0], roots])
-    if (np.bincount(children, minlength=left.size) != 1).any():
-        raise ValueError("a node is the child of no split, or of more than one")
-    levels = []
-    nodes = roots
-    while nodes.size:
-        nodes = nodes[left[nodes] >= 0]
-        levels.append(nodes)
-        nodes = np.concatenate([left[nodes], right[nodes]])
-    for nodes in reversed(levels):
-        for numbers in (forest.n_rows, forest.row_weight):
-            numbers[nodes] = numbers[left[nodes]] + numbers[right[nodes]]
+    return np.asarray(is_of_zero & np.where(default_left, threshold < -ZERO, threshold > ZERO))

@@ -1,6 +1,7 @@
 """Splits at which zero, as a missing value, goes another way than the numbers on either side of it."""
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +45,13 @@ def with_zero_apart(tree: Tree, is_apart: NDArray[np.bool_], default_left: NDArr
     # By the links so far some nodes have two parents; now each way to a node makes a node.
     source, new_left, new_right, share = _unfolded(left, right, nodes, n_nodes)
 
-    def extended(array: NDArray[np.generic], of_second: object, of_third: object) -> NDArray[np.generic]:
+    def extended(array: NDArray[Any], of_second: Any, of_third: Any) -> NDArray[Any]:
         more = [np.broadcast_to(np.asarray(of, array.dtype), nodes.size) for of in (of_second, of_third)]
-        return np.concatenate([array, *more])[source]
+        return np.asarray(np.concatenate([array, *more])[source])
 
     new_threshold = tree.threshold.copy()
     new_threshold[nodes] = high
-    rows, weight = tree.n_rows, tree.row_weight
+    rows, weight = tree.n_rows.astype(np.float64), tree.row_weight
     unfolded = Tree(
         feature=extended(tree.feature, tree.feature[nodes], tree.feature[nodes]),
         threshold=extended(new_threshold, middle, low),
@@ -59,9 +60,9 @@ def with_zero_apart(tree: Tree, is_apart: NDArray[np.bool_], default_left: NDArr
         # NaN goes left of the first and right of the second, or right of the first.
         missing_left=extended(tree.missing_left, False, False),
         value=np.concatenate([tree.value, tree.value[nodes], tree.value[nodes]])[source],
-        n_rows=np.rint(
-            extended(rows.astype(np.float64), rows[below] + rows[above] / 2, (rows[below] + rows[above]) / 2) * share
-        ).astype(np.int64),
+        n_rows=np.rint(extended(rows, rows[below] + rows[above] / 2, (rows[below] + rows[above]) / 2) * share).astype(
+            np.int32
+        ),
         row_weight=extended(weight, weight[below] + weight[above] / 2, (weight[below] + weight[above]) / 2) * share,
         impurity=np.zeros(source.size),
         growth_rank=growth_rank(

@@ -16,12 +16,18 @@ from billhook.interop.ydf._wire import fields_in, integers_in
 
 CLASSIFICATION, REGRESSION, RANKING = 1, 2, 3
 TASKS = {
-    4: "CATEGORICAL_UPLIFT", 5: "NUMERICAL_UPLIFT", 6: "ANOMALY_DETECTION", 7: "SURVIVAL_ANALYSIS",
+    4: "CATEGORICAL_UPLIFT",
+    5: "NUMERICAL_UPLIFT",
+    6: "ANOMALY_DETECTION",
+    7: "SURVIVAL_ANALYSIS",
     0: "UNDEFINED",
 }
 # The losses of gradient boosted trees by number, and the link of each.
 LINKS = {
-    1: "logistic", 6: "logistic", 3: "softmax", 7: "exp",
+    1: "logistic",
+    6: "logistic",
+    3: "softmax",
+    7: "exp",
     **dict.fromkeys((2, 4, 5, 8, 9), "identity"),
 }
 HEADERS = {"RANDOM_FOREST": "random_forest_header.pb", "GRADIENT_BOOSTED_TREES": "gradient_boosted_trees_header.pb"}
