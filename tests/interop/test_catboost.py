@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import billhook as bh
-from billhook.forest import categories_of
+from billhook.forest import as_rows, categories_of
 from billhook.interop.catboost import _library, read, read_json
 
 catboost = pytest.importorskip("catboost", reason="catboost is not installed: pip install 'billhook[catboost]'")
@@ -45,6 +45,8 @@ def tricky(rng, X, forest):
 def assert_same(forest, model, rows, has_bias=False):
     """`rows` are what CatBoost takes, an array or a frame, and the forest takes them too."""
     pool = catboost.Pool(rows, cat_features=model.get_cat_feature_indices())
+    if isinstance(rows, pd.DataFrame):
+        rows = as_rows(rows, forest)  # encoded once, as it takes most of the time
     leaf, number = forest.apply(rows), model.calc_leaf_indexes(pool)
     values = np.asarray(model.get_leaf_values()).reshape(-1, forest.value.shape[1])
     first = np.cumsum([0, *model.get_tree_leaf_counts().tolist()])
