@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.interop.catboost._json import list_of, numbers_of, record_of, text_in, whole_number
-from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding
+from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding, is_number
 
 OF_ALL = ("feature_id", "feature_index", "feature_name", "flat_feature_index")
 OF_FLOAT = (*OF_ALL, "borders", "has_nans", "nan_value_treatment")
@@ -79,12 +79,12 @@ def features_of(info: Any) -> Features:
         place = one["flat_feature_index"]
         columns[place], asked = _of_categorical(one, names[place], names_of_hashes)
         questions |= asked
-    return Features(
-        len(names),
-        tuple(names) if any(one["feature_id"] for one in [*floats, *texts]) else None,
-        Encoding(tuple(columns)) if texts else None,
-        _tests(questions),
-    )
+    encoding = Encoding(tuple(columns)) if texts else None
+    tests = _tests(questions)
+    if encoding is not None and tests.asks_category.any():
+        _refuse_only_numbers(encoding, names_of_hashes)
+    has_names = any(one["feature_id"] for one in [*floats, *texts])
+    return Features(len(names), tuple(names) if has_names else None, encoding, tests)
 
 
 def name_of(name: str) -> str:
@@ -180,6 +180,20 @@ def _names_of_hashes(entries: Any) -> dict[int, str]:
                 "before training"
             )
     return names
+
+
+def _refuse_only_numbers(encoding: Encoding, names_of_hashes: dict[int, str]) -> None:
+    """Raise TypeError if a data frame for this model may hold nothing but numbers.
+
+    It could not be told from one that holds the features, the places of the categories, if the names are the same.
+    """
+    names = tuple(column.name for column in encoding.columns)
+    if encoding.feature_names == names and all(map(is_number, names_of_hashes.values())):
+        which = ", ".join(name_of(column.name) for column in encoding.columns if column.kind != "number")
+        raise TypeError(
+            f"all categories of this model, of the feature {which}, are numbers, and a table of them cannot be told "
+            "from one of features: give categories names that are no numbers, for example 'c7' for 7, before training"
+        )
 
 
 def _refuse_ctrs(ctrs: list[Any], texts: list[dict[str, Any]], names: list[str]) -> None:
