@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
-from billhook.interop.onnx._categories import Lookup, lookup_of, lookup_operators
+from billhook.interop.onnx._categories import IN_OR_OUT, Lookup, Operator, lookup_of, lookup_operators
 
 PRODUCER = "billhook"
 # Of 2020 and 2017: what runtimes have known for long.
@@ -21,31 +21,33 @@ def write(forest: Forest) -> Any:
         from onnx import helper
     except ImportError:
         raise ImportError("to_onnx needs onnx: pip install 'billhook[onnx]'") from None
-    lookup = lookup_of(forest)
-    operators, constants = lookup_operators(lookup)
-    after, others, outputs = _after(forest)
-    constants |= others
-    graph = helper.make_graph(
-        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
-        + [_ensemble(forest, lookup)]
-        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
-        PRODUCER,
-        [
-            helper.make_tensor_value_info(
-                ROWS, helper.np_dtype_to_tensor_dtype(np.dtype(np.float32)), [None, forest.n_features]
-            )
-        ],
-        [helper.make_tensor_value_info(name, type_, shape) for name, type_, shape in outputs],
-        [_tensor(name, array) for name, array in constants.items()],
-    )
     model = helper.make_model(
-        graph,
+        graph_around(forest, ensemble_operator(forest, lookup_of(forest))),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name=PRODUCER,
     )
     helper.set_model_props(model, {PRODUCER: json.dumps(_about(forest))})
     return model
+
+
+def graph_around(forest: Forest, ensemble: Any) -> Any:
+    """Return the graph of a forest with an operator for its trees."""
+    from onnx import TensorProto, helper
+
+    lookup = lookup_of(forest)
+    operators, constants = lookup_operators(lookup)
+    after, others, outputs = _after(forest)
+    constants |= others
+    return helper.make_graph(
+        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
+        + [ensemble]
+        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
+        PRODUCER,
+        [helper.make_tensor_value_info(ROWS, TensorProto.FLOAT, [None, forest.n_features])],
+        [helper.make_tensor_value_info(name, type_, shape) for name, type_, shape in outputs],
+        [_tensor(name, array) for name, array in constants.items()],
+    )
 
 
 def _about(forest: Forest) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def _tensor(name: str, array: NDArray[Any]) -> Any:
     return numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, name)
 
 
-def _ensemble(forest: Forest, lookup: Lookup) -> Any:
+def ensemble_operator(forest: Forest, lookup: Lookup) -> Any:
     """Return the operator that computes the raw scores."""
     from onnx import NodeProto
 
@@ -76,7 +78,7 @@ def _ensemble(forest: Forest, lookup: Lookup) -> Any:
     sizes = np.diff(forest.offset)
     tree = np.repeat(np.arange(forest.n_trees), sizes)
     number = np.arange(forest.n_nodes) - np.repeat(forest.offset[:-1], sizes)
-    threshold = np.where(forest.category_set >= 0, 0.5, forest.threshold)
+    threshold = np.where(forest.category_set >= 0, IN_OR_OUT, forest.threshold)
     n_values = forest.value.shape[1]
     leaves = np.repeat(np.flatnonzero(is_leaf), n_values)
     weight = (forest.value * forest.tree_weight[tree, None])[is_leaf].ravel()
@@ -141,7 +143,7 @@ def _after(
     from onnx import TensorProto
 
     is_one = forest.base.size == 1
-    operators: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
+    operators: list[Operator] = []
     constants: dict[str, NDArray[Any]] = {}
     if is_one:
         operators.append(("Squeeze", [SUMS, "second_axis"], ["scores"], {}))
