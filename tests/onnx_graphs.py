@@ -14,9 +14,7 @@ def run(model, X, name="X"):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return dict(zip([output.name for output in session.get_outputs()], session.run(None, {name: X}), strict=True))
 
 
@@ -37,7 +35,7 @@ def graph(nodes, outputs, n_features, dtype=np.float32, initializers=(), ml_vers
 
 
 def attributes(forest, modes, tracks=None, dtype=np.float32):
-    """Return attributes for the trees of a forest with other comparisons at its splits, its left child the true one."""
+    """Return attributes for the trees of a forest with other comparisons at its splits; true leads left."""
     is_leaf = forest.feature < 0
     sizes = np.diff(forest.offset)
     found = {
@@ -129,7 +127,5 @@ def changed(model, **options):
     kept = [one for one in node.attribute if one.name not in options]
     del node.attribute[:]
     node.attribute.extend(kept)
-    node.attribute.extend(
-        helper.make_attribute(name, value) for name, value in options.items() if value is not None
-    )
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in options.items() if value is not None)
     return copy

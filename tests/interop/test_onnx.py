@@ -1,5 +1,7 @@
 """Tree ensembles of ONNX, compared with the answers of ONNX Runtime."""
 
+import tempfile
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -20,14 +22,23 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import billhook as bh
-from billhook.interop.onnx import read
-from made_up import TRICKY, random_forest, tricky_rows
+from billhook.interop.onnx import read, read_file
+from made_up import random_forest, tricky_rows
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'billhook[onnx]'")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'billhook[onnx]'")
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402 - where it is installed
 
-from onnx_graphs import MODES, changed, classifier, ensemble, graph, probabilities, regressor, run
+from onnx_graphs import (  # noqa: E402
+    MODES,
+    changed,
+    classifier,
+    ensemble,
+    graph,
+    probabilities,
+    regressor,
+    run,
+)
 
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
@@ -93,7 +104,8 @@ def test_a_random_forest_stays_an_average_when_trees_are_selected():
     model = RandomForestClassifier(6, random_state=0).fit(X2, y2)
     forest = bh.as_forest(to_onnx(model, X2[:1].astype(np.float32)))
     few = forest.select([0, 3, 4])
-    np.testing.assert_allclose(few.predict_proba(X2), bh.as_forest(model).select([0, 3, 4]).predict_proba(X2))
+    expected = bh.as_forest(model).select([0, 3, 4]).predict_proba(X2)
+    np.testing.assert_allclose(few.predict_proba(X2), expected, atol=1e-6)  # a sixth is rounded to float32
 
 
 @pytest.mark.parametrize("kind", ["lightgbm", "xgboost"])
@@ -116,7 +128,9 @@ def test_models_of_onnxmltools_are_read(kind, task):
     assert_same(forest, run(converted, rows), rows)
 
 
-@given(st.integers(0, 2**32), st.sampled_from([*MODES, "all"]), st.booleans(), st.sampled_from([np.float32, np.float64]))
+@given(
+    st.integers(0, 2**32), st.sampled_from([*MODES, "all"]), st.booleans(), st.sampled_from([np.float32, np.float64])
+)
 def test_every_comparison_is_read(seed, modes, has_tracks, dtype):
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, sizes=(0, 1, 3, 8), n_classes=1, weights="sum", n_features=3)
@@ -145,8 +159,8 @@ def test_ensembles_of_version_5_are_read(seed, categories, dtype):
         members = [np.append(some, 40) for some in members]
     model = ensemble(forest, modes, tracks, members, dtype, aggregate_function=seed % 2)
     X = np.where(rng.random((60, 2)) < 0.5, tricky_rows(rng, 60, 2), rng.choice(categories, (60, 2)))
-    X = (X + rng.choice([0.0, 0.5], X.shape, p=[0.9, 0.1])).astype(dtype)
-    X = np.where(np.abs(X) > 1e9, np.float32(1e9), X).astype(dtype)  # beyond 32 bits it is the processor that decides
+    X = np.float32(X + rng.choice([0.0, 0.5], X.shape, p=[0.9, 0.1]))
+    X = np.where(np.abs(X) > 1e9, 1e9, X).astype(dtype)  # beyond 32 bits it is the processor that decides
     np.testing.assert_allclose(bh.as_forest(model).predict(X), run(model, X)["Y"][:, 0], atol=1e-6)
 
 
@@ -191,6 +205,26 @@ def test_one_target_of_several_is_read():
         read(model, output=3)
 
 
+def test_a_base_value_that_onnx_runtime_leaves_out_is_refused():
+    forest = random_forest(np.random.default_rng(0), n_classes=2, weights="sum")
+    model = changed(regressor(forest, base_values=[0.5, 1.0]), target_ids=[0, 0] * forest.n_leaves)
+    leaves = np.flatnonzero(forest.feature < 0)
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offset))[leaves]
+    number = leaves - forest.offset[tree]
+    model = changed(
+        model,
+        target_ids=[0] * leaves.size,
+        target_treeids=tree.tolist(),
+        target_nodeids=number.tolist(),
+        target_weights=[1.0] * leaves.size,
+    )
+    X = tricky_rows(np.random.default_rng(1), 10, 3)
+    assert (run(model, X)["Y"][:, 1] == 0).all()
+    np.testing.assert_array_equal(read(model, output=0).predict(X), run(model, X)["Y"][:, 0])
+    with pytest.raises(TypeError, match="ONNX Runtime leaves its base value out"):
+        read(model, output=1)
+
+
 def test_rows_of_float64_go_where_they_went():
     """Thresholds and rows that are float64, and not float32, are compared as such."""
     forest = random_forest(np.random.default_rng(0), sizes=(40,), n_classes=1, thresholds=[0.1, 0.7, 1 / 3])
@@ -210,10 +244,16 @@ def cast_to(type_, name="X", made="Z"):
 
 @pytest.mark.parametrize(
     ("dtype", "type_", "rounding"),
-    [(np.float64, TensorProto.FLOAT, "nearest"), (np.int64, TensorProto.FLOAT, "nearest"), (np.float32, TensorProto.DOUBLE, "nearest")],
+    [
+        (np.float64, TensorProto.FLOAT, "nearest"),
+        (np.int64, TensorProto.FLOAT, "nearest"),
+        (np.float32, TensorProto.DOUBLE, "nearest"),
+    ],
 )
 def test_rows_may_be_cast(dtype, type_, rounding):
-    forest = random_forest(np.random.default_rng(0), sizes=(5, 9), n_classes=1, thresholds=[0.1, 1.0, 2.0, 16777217.0])
+    forest = random_forest(
+        np.random.default_rng(0), sizes=(5, 9), n_classes=1, thresholds=[0.1, 1.0, 2.0, 16777217.0]
+    )
     tree = regressor(forest, dtype=np.float64 if type_ == TensorProto.DOUBLE else np.float32).graph.node[0]
     tree.input[0] = "Z"
     model = graph([cast_to(type_), tree], [("Y", TensorProto.FLOAT)], 3, dtype)
@@ -254,8 +294,8 @@ def test_branches_that_are_shared_are_copied():
 
 
 def test_a_tree_that_would_grow_too_much_is_refused():
-    with pytest.raises(ValueError, match=r"a tree of 604 nodes tests for equality, .* grow to more than 2,416 nodes"):
-        bh.as_forest(shared_chain(600))
+    with pytest.raises(ValueError, match=r"a tree of 304 nodes tests for equality, .* grow to more than 1,216 nodes"):
+        bh.as_forest(shared_chain(300))
 
 
 def test_what_follows_may_not_change_the_answer():
@@ -283,7 +323,9 @@ def test_what_follows_may_not_change_the_answer():
         cast_to(TensorProto.FLOAT, "L"),
         helper.make_node("ZipMap", ["P"], ["Z"], domain="ai.onnx.ml", classlabels_int64s=[0, 2, 1]),
     ):
-        with pytest.raises(TypeError, match=f"the graph has {node.op_type} after its trees; as_forest reads graphs of"):
+        with pytest.raises(
+            TypeError, match=f"the graph has {node.op_type} after its trees; as_forest reads graphs of"
+        ):
             bh.as_forest(made(node))
 
 
@@ -318,12 +360,15 @@ V5 = ensemble(F1, np.zeros(F1.n_nodes, int), np.zeros(F1.n_nodes, bool), [])
         (changed(regressor(F1), nodes_shiny=[1]), "attributes that as_forest does not know: nodes_shiny"),
         (classifier(F3, classlabels_int64s=[0, 1, 2], post_transform="SOFTMAX_ZERO"), "LOGISTIC, not SOFTMAX_ZERO"),
         (classifier(F3, classlabels_int64s=[0, 1, 2], post_transform="PROBIT"), "LOGISTIC, not PROBIT"),
-        (classifier(F3, classlabels_int64s=[0, 1, 2], post_transform="LOGISTIC"), "LOGISTIC for 3 classes gives each"),
+        (
+            classifier(F3, classlabels_int64s=[0, 1, 2], post_transform="LOGISTIC"),
+            "LOGISTIC for 3 classes gives each",
+        ),
         (classifier(F2, classlabels_int64s=[0, 1]), "does not compare the scores of two classes"),
         (classifier(F2, 1, classlabels_int64s=[0, 1], base_values=[1.0, 2.0]), "the scores of two classes"),
         (classifier(F2, 1, classlabels_int64s=[0, 1], post_transform="SOFTMAX"), "does not apply SOFTMAX"),
         (classifier(F2, 1, classlabels_int64s=[4]), "two or more classes; this one has 1"),
-        (classifier(F3, 2, classlabels_int64s=[0, 1, 2]), "never chooses it, not even"),
+        (classifier(F3, 2, classlabels_int64s=[0, 1, 2]), "never chooses it, even"),
         (helper.make_model(helper.make_graph([], "empty", [], [])), "has 0 tree ensembles, not one"),
         (graph(regressor(F1).graph.node, [("Y", TensorProto.FLOAT)], 3, ml_version=6), "of version 6 of ai.onnx.ml"),
     ],
@@ -375,21 +420,11 @@ def test_a_damaged_file_is_refused_or_is_a_forest(data):
     for _ in range(data.draw(st.integers(1, 4))):
         bad[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
     bad = bytes(bad[: data.draw(st.sampled_from([len(good), len(good) // 2, 5]))])
-    from billhook.interop.onnx import read_file
-
-    class Path(str):
-        def __fspath__(self):
-            return self
-
-    import tempfile
-
     with tempfile.NamedTemporaryFile() as file:
         file.write(bad)
         file.flush()
-        try:
+        with suppress(bh.ModelFileError):
             assert isinstance(read_file(file.name), bh.Forest)
-        except bh.ModelFileError:
-            pass
 
 
 def test_a_file_is_known_by_its_content(tmp_path):
@@ -400,7 +435,7 @@ def test_a_file_is_known_by_its_content(tmp_path):
 
 
 def test_other_classes_of_onnx_are_refused():
-    with pytest.raises(TypeError, match="cannot read onnx's GraphProto; pass an onnx.ModelProto"):
+    with pytest.raises(TypeError, match=r"cannot read onnx's GraphProto; pass an onnx\.ModelProto"):
         bh.as_forest(regressor(F1).graph)
 
 
@@ -410,6 +445,7 @@ def test_the_whole_chain():
     forest = bh.as_forest(to_onnx(model, X2[:1].astype(np.float32))).truncate(max_leaves=8)
     pruned = bh.prune(forest, X2, y2, method="reduced_error", n_trees=4)
     refined = bh.refine(pruned, X2, y2)
-    packed = bh.pack(bh.merge(refined, X2, y2), X=X2)
-    assert np.mean(packed.predict(X2) == y2) > 0.95
-    assert TRICKY.size
+    merged = bh.merge(refined, X2, y2, max_leaves=6)
+    packed = bh.pack(merged, X=X2)
+    assert np.mean(packed.predict(X2) == merged.predict(X2)) > 0.99
+    assert np.mean(packed.predict(X2) == y2) > 0.94

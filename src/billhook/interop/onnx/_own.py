@@ -52,13 +52,13 @@ def _forest(model: Any) -> Forest:
     if attributes.text("post_transform", "NONE") != "NONE" or attributes.text("aggregate_function", "SUM") != "SUM":
         raise ValueError("the scores of the trees are not what to_onnx writes")
     n_columns = attributes.integer("n_targets", 1)
-    base = attributes.numbers("base_values").astype(np.float64)
-    if base.size != n_columns:
-        raise ValueError(f"base_values has {base.size} entries for {n_columns} columns")
+    constants = {one.name: one for one in graph.initializer}
+    base = _array(constants["base"]).astype(np.float64)
+    if base.size != n_columns or attributes.numbers("base_values").size:
+        raise ValueError("the base values are not where to_onnx writes them")
     check_weights(ensemble, n_columns)
     value, tree_column = columns_of(ensemble, n_columns)
     n_features = int(next(one for one in graph.input if one.name == ROWS).type.tensor_type.shape.dim[1].dim_value)
-    constants = {one.name: one for one in graph.initializer}
     feature, sets = _categories(ensemble.nodes, n_features, constants)
     operators = {node.op_type: node for node in graph.node if SUMS in node.input or "scores" in node.input}
     about = json.loads({one.key: one.value for one in model.metadata_props}[PRODUCER])

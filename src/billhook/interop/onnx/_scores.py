@@ -65,6 +65,11 @@ def regressor_scores(attributes: Attributes, ensemble: Ensemble, output: int | N
         raise ValueError(f"output must be the number of one of the model's {n_targets} targets, not {output!r}")
     check_weights(ensemble, n_targets)
     of_target = ensemble.column == target
+    if base.size > 1 and not _is_always_scored(ensemble, ensemble.place[of_target]):
+        raise TypeError(
+            f"target {target} has no weight in some leaves of every tree, and ONNX Runtime leaves its base value out "
+            "where it has none; give the leaves a weight of 0 for it"
+        )
     value = np.zeros((ensemble.nodes.left.size, 1))
     value[ensemble.place[of_target], 0] = ensemble.weight[of_target]
     base = base[target : target + 1] if base.size else np.zeros(1)
@@ -145,16 +150,21 @@ def _check_all_are_scored(ensemble: Ensemble, n_classes: int) -> None:
     """Raise TypeError if a class may have no weight in a row: ONNX Runtime never chooses it then, whatever it is."""
     if (ensemble.weight > 0).all():
         return
+    order = np.argsort(ensemble.column, kind="stable")
+    ends = np.cumsum(np.bincount(ensemble.column, minlength=n_classes))[:-1]
+    for place in np.split(ensemble.place[order], ends):
+        if not _is_always_scored(ensemble, place):
+            raise TypeError(
+                "a class has no weight in some leaves of every tree, and ONNX Runtime then never chooses it, even "
+                "where the scores of the others are negative; give the leaves a weight of 0 for it"
+            )
+
+
+def _is_always_scored(ensemble: Ensemble, place: NDArray[np.int64]) -> bool:
+    """Return whether there is a tree all of whose leaves are among these places."""
     n_trees = ensemble.root.size
-    is_leaf = ensemble.nodes.left < 0
-    n_leaves = np.bincount(ensemble.tree[is_leaf], minlength=n_trees)
-    key = ensemble.tree[ensemble.place] * n_classes + ensemble.column
-    n_weights = np.bincount(key, minlength=n_trees * n_classes).reshape(n_trees, n_classes)
-    if not (n_weights == n_leaves[:, None]).any(axis=0).all():
-        raise TypeError(
-            "a class has no weight in some leaves of every tree, and ONNX Runtime then never chooses it, not even "
-            "where the scores of the others are negative; give the leaves a weight of 0 for it"
-        )
+    n_leaves = np.bincount(ensemble.tree[ensemble.nodes.left < 0], minlength=n_trees)
+    return bool((np.bincount(ensemble.tree[place], minlength=n_trees) == n_leaves).any())
 
 
 def check_weights(ensemble: Ensemble, n_columns: int) -> None:

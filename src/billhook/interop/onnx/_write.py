@@ -12,7 +12,7 @@ from billhook.interop.onnx._categories import IN_OR_OUT, Lookup, Operator, looku
 PRODUCER = "billhook"
 # Of 2020 and 2017: what runtimes have known for long.
 OPSET, ML_OPSET, IR_VERSION = 13, 1, 7
-ROWS, SUMS = "X", "sums"
+ROWS, WEIGHTED, SUMS = "X", "weighted", "sums"
 
 
 def write(forest: Forest) -> Any:
@@ -73,7 +73,7 @@ def ensemble_operator(forest: Forest, lookup: Lookup) -> Any:
 
     node = NodeProto(op_type="TreeEnsembleRegressor", domain="ai.onnx.ml")
     node.input.append(lookup.tree_input)
-    node.output.append(SUMS)
+    node.output.append(WEIGHTED)
     is_leaf = forest.feature < 0
     sizes = np.diff(forest.offset)
     tree = np.repeat(np.arange(forest.n_trees), sizes)
@@ -83,7 +83,6 @@ def ensemble_operator(forest: Forest, lookup: Lookup) -> Any:
     leaves = np.repeat(np.flatnonzero(is_leaf), n_values)
     weight = (forest.value * forest.tree_weight[tree, None])[is_leaf].ravel()
     column = forest.tree_column[tree[leaves]] + np.tile(np.arange(n_values), leaves.size // n_values)
-    _add(node, "base_values", as_float32(forest.base))
     _add(node, "n_targets", int(forest.base.size))
     _add(node, "nodes_falsenodeids", np.where(is_leaf, 0, forest.right))
     _add(node, "nodes_featureids", np.where(is_leaf, 0, lookup.feature))
@@ -143,8 +142,9 @@ def _after(
     from onnx import TensorProto
 
     is_one = forest.base.size == 1
-    operators: list[Operator] = []
-    constants: dict[str, NDArray[Any]] = {}
+    # Not as base_values of the trees: ONNX Runtime leaves those out where a column has no trees.
+    operators: list[Operator] = [("Add", [WEIGHTED, "base"], [SUMS], {})]
+    constants: dict[str, NDArray[Any]] = {"base": as_float32(forest.base)}
     if is_one:
         operators.append(("Squeeze", [SUMS, "second_axis"], ["scores"], {}))
         constants["second_axis"] = np.array([1])
