@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # A tree may grow to so many times its nodes, or to this many nodes.
 MAX_GROWTH = 4
 SMALL = 1000
+# For each node of the result, so many may be passed on the way to it whose tests are known to come out one way.
+MAX_STEPS = 30
 MANTISSA_AND_EXPONENT = 0x7FFFFFFF
 
 
@@ -84,14 +86,17 @@ def expand(nodes: "Nodes", root: int, n_nodes: int) -> Expanded:
     limit = max(MAX_GROWTH * n_nodes, SMALL)
     out = Expanded([], [], [], [], [])
     tasks = [ToCopy(root, [], 0, {}, -1, False)]
+    n_steps = 0
     while tasks:
         task = tasks.pop()
-        if len(out.source) >= limit:
+        if not task.pieces:
+            task, steps = _follow_known(nodes, task)
+            n_steps += steps
+        if len(out.source) >= limit or n_steps > MAX_STEPS * limit:
             raise ValueError(
                 f"a tree of {n_nodes:,} nodes tests for equality, or shares branches, and would grow to more than "
                 f"{limit:,} nodes that compare with thresholds; read the model that it was converted from instead"
             )
-        task = task if task.pieces else _follow_known(nodes, task)
         new = len(out.source)
         if task.parent >= 0:
             (out.left if task.is_left else out.right)[task.parent] = new
@@ -134,8 +139,8 @@ def _task_of(
     return ToCopy(node, [], 0, known, parent, is_left)
 
 
-def _follow_known(nodes: "Nodes", task: ToCopy) -> ToCopy:
-    """Return the task with the first node that there is something to decide at, and what it decides."""
+def _follow_known(nodes: "Nodes", task: ToCopy) -> tuple[ToCopy, int]:
+    """Return the task with the first node that there is something to decide at, and how many nodes come before it."""
     node, steps = task.node, 0
     while nodes.left[node] >= 0 and node not in nodes.category_sets:
         possible = task.known.get(int(nodes.feature[node]), ANYTHING)
@@ -146,14 +151,15 @@ def _follow_known(nodes: "Nodes", task: ToCopy) -> ToCopy:
             # All numbers go one way and NaN another: a threshold of infinity tells them apart.
             if ways:
                 pieces = [pieces[0]._replace(high=HIGHEST), Piece(1, 0, for_nan)]
-                return task._replace(node=node, pieces=pieces, nan_piece=1)
+                return task._replace(node=node, pieces=pieces, nan_piece=1), steps
             ways = [for_nan]
         if len(set(ways)) > 1:
-            return task._replace(node=node, pieces=pieces, nan_piece=ways.index(for_nan) if possible.nan else -1)
+            nan_piece = ways.index(for_nan) if possible.nan else -1
+            return task._replace(node=node, pieces=pieces, nan_piece=nan_piece), steps
         node, steps = ways[0], steps + 1
         if steps > nodes.left.size:
             raise ValueError("the children of a tree's nodes lead back to the node itself")
-    return task._replace(node=node)
+    return task._replace(node=node), steps
 
 
 def _pieces(nodes: "Nodes", node: int, possible: Possible) -> list[Piece]:

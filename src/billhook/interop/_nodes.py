@@ -1,6 +1,6 @@
 """From the nodes of a model's trees, in any order, to trees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 from billhook.interop._expand import expand
 from billhook.interop._stack import Tree, growth_rank, mean_of_leaves
+
+MAX_FEATURE = 2**31 - 2
+# Of nodes among all: one after the other, or anywhere.
+Places = slice | NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +54,14 @@ def trees_of(nodes: Nodes, root: NDArray[np.int64]) -> list[Tree]:
     members, is_shared = _members(nodes, root)
     has_equal = np.zeros(nodes.left.size, np.bool_)
     has_equal[list(nodes.equal_to)] = True
-    number = np.empty(nodes.left.size, np.int64)
     trees = []
+    number = np.empty(nodes.left.size, np.int64)
     for top, own, shares in zip(root.tolist(), members, is_shared.tolist(), strict=True):
+        n_own = own.stop - own.start if isinstance(own, slice) else own.size
         if shares or has_equal[own].any():
-            trees.append(_expanded_tree(nodes, top, own.size))
+            trees.append(_expanded_tree(nodes, top, n_own))
         else:
-            number[own] = np.arange(own.size)
+            number[own] = np.arange(n_own)
             trees.append(_plain_tree(nodes, own, number))
     return trees
 
@@ -69,11 +74,13 @@ def _check(nodes: Nodes, root: NDArray[np.int64]) -> None:
         raise ValueError("the model has no trees")
     if children.min() < 0 or children.max() >= n_nodes:
         raise ValueError(f"a tree has a child that is not one of its {n_nodes:,} nodes")
+    if (nodes.feature[~is_leaf] < 0).any() or (nodes.feature[~is_leaf] > MAX_FEATURE).any():
+        raise ValueError("a split has a feature that is not there")
     if not np.isfinite(nodes.value[is_leaf]).all():
         raise ValueError("a leaf has a value that is not a finite number")
 
 
-def _members(nodes: Nodes, root: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
+def _members(nodes: Nodes, root: NDArray[np.int64]) -> tuple[Sequence[Places], NDArray[np.bool_]]:
     """Return the nodes of each tree, parents before their children, and which trees have nodes that two lead to."""
     splits = np.flatnonzero(nodes.left >= 0)
     children = np.concatenate([nodes.left[splits], nodes.right[splits]])
@@ -88,11 +95,12 @@ def _members(nodes: Nodes, root: NDArray[np.int64]) -> tuple[list[NDArray[np.int
         and (children > parents).all()
         and (tree[children] == tree[parents]).all()
     ):
-        return np.split(np.arange(owner.size), root[1:]), np.zeros(root.size, np.bool_)
+        ends = np.append(root[1:], owner.size).tolist()
+        return list(map(slice, root.tolist(), ends)), np.zeros(root.size, np.bool_)
     return _found(nodes, root)
 
 
-def _found(nodes: Nodes, root: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
+def _found(nodes: Nodes, root: NDArray[np.int64]) -> tuple[Sequence[Places], NDArray[np.bool_]]:
     """Return what `_members` does, by going down all trees at once, level by level."""
     owner = np.full(nodes.left.size, -1, np.int64)
     is_shared = np.zeros(root.size, np.bool_)
@@ -117,7 +125,7 @@ def _found(nodes: Nodes, root: NDArray[np.int64]) -> tuple[list[NDArray[np.int64
     return np.split(in_order[by_tree], ends), is_shared
 
 
-def _plain_tree(nodes: Nodes, own: NDArray[np.int64], number: NDArray[np.int64]) -> Tree:
+def _plain_tree(nodes: Nodes, own: Places, number: NDArray[np.int64]) -> Tree:
     """Return the tree of these nodes; `number` is what each of them becomes."""
     left, right = nodes.left[own], nodes.right[own]
     is_leaf = left < 0
@@ -132,7 +140,7 @@ def _expanded_tree(nodes: Nodes, root: int, n_nodes: int) -> Tree:
 
 def _tree(
     nodes: Nodes,
-    source: NDArray[np.int64],
+    source: Places,
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     threshold: NDArray[np.float64],
@@ -141,10 +149,9 @@ def _tree(
     """Return the tree whose nodes are copies of those in `source`."""
     sets = {}
     if nodes.category_sets:
+        in_model = np.arange(nodes.left.size)[source].tolist()
         sets = {
-            place: nodes.category_sets[node]
-            for place, node in enumerate(source.tolist())
-            if node in nodes.category_sets
+            place: nodes.category_sets[node] for place, node in enumerate(in_model) if node in nodes.category_sets
         }
     tree = Tree(
         feature=nodes.feature[source],
@@ -155,7 +162,7 @@ def _tree(
         value=nodes.value[source],
         n_rows=nodes.n_rows[source],
         row_weight=nodes.row_weight[source],
-        impurity=np.zeros(source.size),
+        impurity=np.broadcast_to(0.0, left.size),
         growth_rank=left,
         category_sets=sets,
     )

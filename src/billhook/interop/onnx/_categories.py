@@ -15,6 +15,8 @@ from billhook.forest import Forest, categories_of
 # The first rows of a table are for a missing value and for a number below all categories, the last for one above.
 BELOW = 2
 MAX_TABLE_BYTES = 2**28
+# What the trees compare with: 0 is in the set, 1 is not.
+IN_OR_OUT = 0.5
 
 Operator = tuple[str, list[str], list[str], dict[str, Any]]
 

@@ -109,11 +109,15 @@ def ensemble_by_ids(attributes: Attributes, kind: str) -> Ensemble:
     if np.unique(trees[root]).size != root.size:
         raise ValueError("the nodes of each tree must stand together")
     tree = np.cumsum(begins) - 1
-    find = Places(trees[root], tree, ids)
+    find = NodeFinder(trees[root], root, tree, ids)
     is_leaf = mode == LEAF
     left, right = np.full((2, mode.size), -1)
     left[~is_leaf] = find.places(tree[~is_leaf], if_true[~is_leaf])
     right[~is_leaf] = find.places(tree[~is_leaf], if_false[~is_leaf])
+    led_to = np.bincount(np.concatenate([left[~is_leaf], right[~is_leaf]]), minlength=mode.size) > 0
+    led_to[root] ^= True
+    if not led_to.all():
+        raise ValueError("the first node of each tree must be its root, and lead to all the others")
     nodes = _nodes(mode, feature, threshold, left, right, _tracks(attributes, mode.size), {})
     weights = attributes.numbers(f"{kind}_weights").astype(np.float64)
     of_tree, of_node, column = (attributes.integers(f"{kind}_{name}") for name in ("treeids", "nodeids", "ids"))
@@ -126,18 +130,23 @@ def ensemble_by_ids(attributes: Attributes, kind: str) -> Ensemble:
     return Ensemble(nodes, root, tree, place[at_leaf], column[at_leaf], weights[at_leaf])
 
 
-class Places:
+class NodeFinder:
     """Finds nodes by the id of their tree and their own."""
 
-    def __init__(self, tree_ids: NDArray[np.int64], tree: NDArray[np.int64], ids: NDArray[np.int64]) -> None:
+    def __init__(
+        self, tree_ids: NDArray[np.int64], root: NDArray[np.int64], tree: NDArray[np.int64], ids: NDArray[np.int64]
+    ) -> None:
         if ids.min() < 0 or ids.max() >= 2**31:
             raise ValueError(f"node ids must lie between 0 and {2**31 - 1}")
+        self.root, self.size = root, np.diff(np.append(root, ids.size))
+        self.in_order = np.array_equal(ids, np.arange(ids.size) - root[tree])
         self.n_ids = int(ids.max()) + 1
-        key = tree * self.n_ids + ids
-        self.order = np.argsort(key, kind="stable")
-        self.key = key[self.order]
-        if (self.key[1:] == self.key[:-1]).any():
-            raise ValueError("two nodes of a tree have the same id")
+        if not self.in_order:
+            key = tree * self.n_ids + ids
+            self.order = np.argsort(key, kind="stable")
+            self.key = key[self.order]
+            if (self.key[1:] == self.key[:-1]).any():
+                raise ValueError("two nodes of a tree have the same id")
         self.tree_order = np.argsort(tree_ids)
         self.tree_ids = tree_ids[self.tree_order]
 
@@ -152,8 +161,10 @@ class Places:
         """Return where the nodes with these ids in these trees stand."""
         if ids.size == 0:
             return ids
-        if ids.min() < 0 or ids.max() >= self.n_ids:
+        if ids.min() < 0 or ids.max() >= self.n_ids or (self.in_order and (ids >= self.size[tree]).any()):
             raise ValueError("a node is named that is not there")
+        if self.in_order:
+            return self.root[tree] + ids
         key = tree * self.n_ids + ids
         place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
         if (self.key[place] != key).any():
@@ -255,10 +266,10 @@ def _nodes(
         left=left,
         right=right,
         missing_left=missing_left,
-        value=np.zeros((mode.size, 1)),
-        n_rows=np.zeros(mode.size, np.int64),
-        row_weight=np.zeros(mode.size),
-        gain=np.full(mode.size, np.nan),
+        value=np.broadcast_to(0.0, (mode.size, 1)),
+        n_rows=np.broadcast_to(np.int64(0), mode.size),  # views: graphs say nothing of them
+        row_weight=np.broadcast_to(0.0, mode.size),
+        gain=np.broadcast_to(np.nan, mode.size),
         equal_to=equal_to,
         category_sets={node: some.astype(np.int64) for node, some in members.items() if _is_category_set(some)},
     )

@@ -10,9 +10,11 @@ from billhook.interop.onnx._ensemble import Ensemble
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+# Of nodes and classes, where a few weights can stand for many: 2 GB.
+MAX_VALUES = 2**28
 
 
-class Scores(NamedTuple):
+class LeafScores(NamedTuple):
     """What the weights of leaves are to a Forest.
 
     Attributes
@@ -34,7 +36,7 @@ class Scores(NamedTuple):
     classes: NDArray[Any] | None
 
 
-def regressor_scores(attributes: Attributes, ensemble: Ensemble, output: int | None, by_ids: bool) -> Scores:
+def regressor_scores(attributes: Attributes, ensemble: Ensemble, output: int | None, by_ids: bool) -> LeafScores:
     """Return the scores of one target."""
     if by_ids:
         post, aggregate = attributes.text("post_transform", "NONE"), attributes.text("aggregate_function", "SUM")
@@ -51,7 +53,7 @@ def regressor_scores(attributes: Attributes, ensemble: Ensemble, output: int | N
     if aggregate not in ("SUM", "AVERAGE"):
         raise TypeError(f"as_forest reads the aggregate_function SUM and AVERAGE, not {aggregate}")
     n_targets = attributes.integer("n_targets", 1)
-    if base.size not in (0, n_targets) or n_targets < 1:
+    if not 1 <= n_targets < 2**31 or base.size not in (0, n_targets):
         raise ValueError(f"base_values has {base.size} entries for {n_targets} targets")
     if output is None and n_targets > 1:
         raise TypeError(
@@ -63,11 +65,16 @@ def regressor_scores(attributes: Attributes, ensemble: Ensemble, output: int | N
         raise ValueError(f"output must be the number of one of the model's {n_targets} targets, not {output!r}")
     check_weights(ensemble, n_targets)
     of_target = ensemble.column == target
+    if base.size > 1 and not _is_always_scored(ensemble, ensemble.place[of_target]):
+        raise TypeError(
+            f"target {target} has no weight in some leaves of every tree, and ONNX Runtime leaves its base value out "
+            "where it has none; give the leaves a weight of 0 for it"
+        )
     value = np.zeros((ensemble.nodes.left.size, 1))
     value[ensemble.place[of_target], 0] = ensemble.weight[of_target]
     base = base[target : target + 1] if base.size else np.zeros(1)
     no_column = np.zeros(ensemble.root.size, np.int64)
-    return Scores(value, no_column, base, "identity", aggregate == "AVERAGE", None)
+    return LeafScores(value, no_column, base, "identity", aggregate == "AVERAGE", None)
 
 
 def _named(names: tuple[str, ...], number: int, what: str) -> str:
@@ -76,7 +83,7 @@ def _named(names: tuple[str, ...], number: int, what: str) -> str:
     return names[number]
 
 
-def classifier_scores(attributes: Attributes, ensemble: Ensemble) -> Scores:
+def classifier_scores(attributes: Attributes, ensemble: Ensemble) -> LeafScores:
     """Return the scores of a classifier."""
     labels: list[Any] = attributes.texts("classlabels_strings")
     classes = np.array(labels) if labels else attributes.integers("classlabels_int64s")
@@ -99,7 +106,7 @@ def classifier_scores(attributes: Attributes, ensemble: Ensemble) -> Scores:
     if base.size == 0:
         _check_all_are_scored(ensemble, classes.size)
     value, tree_column = columns_of(ensemble, classes.size)
-    return Scores(
+    return LeafScores(
         value,
         tree_column,
         base if base.size else np.zeros(classes.size),
@@ -109,7 +116,7 @@ def classifier_scores(attributes: Attributes, ensemble: Ensemble) -> Scores:
     )
 
 
-def _two_classes(ensemble: Ensemble, classes: NDArray[Any], post: str, base: NDArray[np.float64]) -> Scores:
+def _two_classes(ensemble: Ensemble, classes: NDArray[Any], post: str, base: NDArray[np.float64]) -> LeafScores:
     """Return the scores of two classes, by the rules of ONNX Runtime.
 
     It takes the sum s of weights for the first class as the score of the second. Where no weight is negative, it is a
@@ -134,25 +141,30 @@ def _two_classes(ensemble: Ensemble, classes: NDArray[Any], post: str, base: NDA
                 "no weight is negative, and ONNX Runtime then chooses the second class from a score of 0.5 on, "
                 "against the probabilities that LOGISTIC makes of it"
             )
-        return Scores(value, no_column, np.array([start]), "logistic", False, classes)
+        return LeafScores(value, no_column, np.array([start]), "logistic", False, classes)
     both = np.array([1.0 - start if is_share else -start, start])
-    return Scores(value * [-1.0, 1.0], no_column, both, "identity", is_share, classes)
+    return LeafScores(value * [-1.0, 1.0], no_column, both, "identity", is_share, classes)
 
 
 def _check_all_are_scored(ensemble: Ensemble, n_classes: int) -> None:
     """Raise TypeError if a class may have no weight in a row: ONNX Runtime never chooses it then, whatever it is."""
     if (ensemble.weight > 0).all():
         return
+    order = np.argsort(ensemble.column, kind="stable")
+    ends = np.cumsum(np.bincount(ensemble.column, minlength=n_classes))[:-1]
+    for place in np.split(ensemble.place[order], ends):
+        if not _is_always_scored(ensemble, place):
+            raise TypeError(
+                "a class has no weight in some leaves of every tree, and ONNX Runtime then never chooses it, even "
+                "where the scores of the others are negative; give the leaves a weight of 0 for it"
+            )
+
+
+def _is_always_scored(ensemble: Ensemble, place: NDArray[np.int64]) -> bool:
+    """Return whether there is a tree all of whose leaves are among these places."""
     n_trees = ensemble.root.size
-    is_leaf = ensemble.nodes.left < 0
-    n_leaves = np.bincount(ensemble.tree[is_leaf], minlength=n_trees)
-    key = ensemble.tree[ensemble.place] * n_classes + ensemble.column
-    n_weights = np.bincount(key, minlength=n_trees * n_classes).reshape(n_trees, n_classes)
-    if not (n_weights == n_leaves[:, None]).any(axis=0).all():
-        raise TypeError(
-            "a class has no weight in some leaves of every tree, and ONNX Runtime then never chooses it, not even "
-            "where the scores of the others are negative; give the leaves a weight of 0 for it"
-        )
+    n_leaves = np.bincount(ensemble.tree[ensemble.nodes.left < 0], minlength=n_trees)
+    return bool((np.bincount(ensemble.tree[place], minlength=n_trees) == n_leaves).any())
 
 
 def check_weights(ensemble: Ensemble, n_columns: int) -> None:
@@ -176,6 +188,10 @@ def columns_of(ensemble: Ensemble, n_classes: int) -> tuple[NDArray[np.float64],
         value = np.zeros((n_nodes, 1))
         value[ensemble.place, 0] = ensemble.weight
         return value, highest
+    if n_nodes * n_classes > MAX_VALUES:
+        raise ValueError(
+            f"{n_nodes:,} nodes with values for {n_classes:,} classes are too many; convert a smaller model"
+        )
     value = np.zeros((n_nodes, n_classes))
     value[ensemble.place, ensemble.column] = ensemble.weight
     return value, np.zeros(n_trees, np.int64)

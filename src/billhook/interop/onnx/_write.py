@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
-from billhook.interop.onnx._categories import Lookup, lookup_of, lookup_operators
+from billhook.interop.onnx._categories import IN_OR_OUT, Lookup, Operator, lookup_of, lookup_operators
 
 PRODUCER = "billhook"
 # Of 2020 and 2017: what runtimes have known for long.
 OPSET, ML_OPSET, IR_VERSION = 13, 1, 7
-ROWS, SUMS = "X", "sums"
+ROWS, WEIGHTED, SUMS = "X", "weighted", "sums"
 
 
 def write(forest: Forest) -> Any:
@@ -21,31 +21,33 @@ def write(forest: Forest) -> Any:
         from onnx import helper
     except ImportError:
         raise ImportError("to_onnx needs onnx: pip install 'billhook[onnx]'") from None
-    lookup = lookup_of(forest)
-    operators, constants = lookup_operators(lookup)
-    after, others, outputs = _after(forest)
-    constants |= others
-    graph = helper.make_graph(
-        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
-        + [_ensemble(forest, lookup)]
-        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
-        PRODUCER,
-        [
-            helper.make_tensor_value_info(
-                ROWS, helper.np_dtype_to_tensor_dtype(np.dtype(np.float32)), [None, forest.n_features]
-            )
-        ],
-        [helper.make_tensor_value_info(name, type_, shape) for name, type_, shape in outputs],
-        [_tensor(name, array) for name, array in constants.items()],
-    )
     model = helper.make_model(
-        graph,
+        graph_around(forest, ensemble_operator(forest, lookup_of(forest))),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name=PRODUCER,
     )
     helper.set_model_props(model, {PRODUCER: json.dumps(_about(forest))})
     return model
+
+
+def graph_around(forest: Forest, ensemble: Any) -> Any:
+    """Return the graph of a forest with an operator for its trees."""
+    from onnx import TensorProto, helper
+
+    lookup = lookup_of(forest)
+    operators, constants = lookup_operators(lookup)
+    after, others, outputs = _after(forest)
+    constants |= others
+    return helper.make_graph(
+        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
+        + [ensemble]
+        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
+        PRODUCER,
+        [helper.make_tensor_value_info(ROWS, TensorProto.FLOAT, [None, forest.n_features])],
+        [helper.make_tensor_value_info(name, type_, shape) for name, type_, shape in outputs],
+        [_tensor(name, array) for name, array in constants.items()],
+    )
 
 
 def _about(forest: Forest) -> dict[str, Any]:
@@ -65,23 +67,22 @@ def _tensor(name: str, array: NDArray[Any]) -> Any:
     return numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, name)
 
 
-def _ensemble(forest: Forest, lookup: Lookup) -> Any:
+def ensemble_operator(forest: Forest, lookup: Lookup) -> Any:
     """Return the operator that computes the raw scores."""
     from onnx import NodeProto
 
     node = NodeProto(op_type="TreeEnsembleRegressor", domain="ai.onnx.ml")
     node.input.append(lookup.tree_input)
-    node.output.append(SUMS)
+    node.output.append(WEIGHTED)
     is_leaf = forest.feature < 0
     sizes = np.diff(forest.offset)
     tree = np.repeat(np.arange(forest.n_trees), sizes)
     number = np.arange(forest.n_nodes) - np.repeat(forest.offset[:-1], sizes)
-    threshold = np.where(forest.category_set >= 0, 0.5, forest.threshold)
+    threshold = np.where(forest.category_set >= 0, IN_OR_OUT, forest.threshold)
     n_values = forest.value.shape[1]
     leaves = np.repeat(np.flatnonzero(is_leaf), n_values)
     weight = (forest.value * forest.tree_weight[tree, None])[is_leaf].ravel()
     column = forest.tree_column[tree[leaves]] + np.tile(np.arange(n_values), leaves.size // n_values)
-    _add(node, "base_values", as_float32(forest.base))
     _add(node, "n_targets", int(forest.base.size))
     _add(node, "nodes_falsenodeids", np.where(is_leaf, 0, forest.right))
     _add(node, "nodes_featureids", np.where(is_leaf, 0, lookup.feature))
@@ -141,8 +142,9 @@ def _after(
     from onnx import TensorProto
 
     is_one = forest.base.size == 1
-    operators: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
-    constants: dict[str, NDArray[Any]] = {}
+    # Not as base_values of the trees: ONNX Runtime leaves those out where a column has no trees.
+    operators: list[Operator] = [("Add", [WEIGHTED, "base"], [SUMS], {})]
+    constants: dict[str, NDArray[Any]] = {"base": as_float32(forest.base)}
     if is_one:
         operators.append(("Squeeze", [SUMS, "second_axis"], ["scores"], {}))
         constants["second_axis"] = np.array([1])

@@ -46,7 +46,7 @@ TREE_ARRAYS = {
     "gain_present": "u1",
 }
 # Those that have an entry for each node; others may be empty, where nothing is known.
-PER_NODE = tuple(TREE_ARRAYS)[:9]
+OF_EACH_NODE = tuple(TREE_ARRAYS)[:9]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +165,7 @@ def _read_tree(reader: CheckpointReader, float_type: np.dtype[Any]) -> dict[str,
     arrays = {name: reader.array(float_type if dtype == "float" else dtype) for name, dtype in TREE_ARRAYS.items()}
     _check_no_extension(reader)
     _check_no_extension(reader)
-    for name in PER_NODE:
+    for name in OF_EACH_NODE:
         if arrays[name].size != n_nodes:
             raise ModelFileError(f"{name} has {arrays[name].size} entries for {n_nodes} nodes of a tree")
     return arrays

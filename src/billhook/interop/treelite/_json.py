@@ -37,8 +37,11 @@ def checkpoint_of(model: dict[str, Any]) -> Checkpoint:
     thresholds = np.concatenate([tree["threshold"] for tree in trees]) if trees else np.zeros(0)
     with np.errstate(over="ignore", under="ignore"):
         narrow = bool((thresholds.astype(np.float32) == thresholds).all())
+    float_type = model.get("threshold_type", "float32" if narrow else "float64")
+    if float_type not in ("float32", "float64"):
+        raise ModelFileError(f"the model has thresholds of the type {float_type!r}, which treelite 4 does not know")
     return Checkpoint(
-        float_type=str(model.get("threshold_type", "float32" if narrow else "float64")),
+        float_type=float_type,
         num_feature=int(model["num_feature"]),
         task_type=model["task_type"],
         average_tree_output=bool(model["average_tree_output"]),

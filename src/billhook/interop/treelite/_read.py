@@ -1,6 +1,7 @@
 """From what a checkpoint of treelite holds to a Forest."""
 
 import json
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,9 @@ def _chosen(checkpoint: Checkpoint, output: int | None) -> Output:
         raise ValueError("target_id and class_id must have an entry for each tree")
     if (checkpoint.num_class < 1).any() or checkpoint.leaf_vector_shape.size != 2:
         raise ValueError("num_class must be positive, and leaf_vector_shape have two entries")
+    shape = n_targets, int(checkpoint.num_class.max())
+    if checkpoint.base_scores.size != shape[0] * shape[1]:
+        raise ValueError(f"base_scores must have {shape[0] * shape[1]} entries, not {checkpoint.base_scores.size}")
     trees = np.flatnonzero(np.isin(checkpoint.target_id, (-1, output)))
     if trees.size == 0:
         raise ValueError("the model has no trees")
@@ -102,8 +106,12 @@ def _link(checkpoint: Checkpoint, n_columns: int) -> ScoreLink:
         raise TypeError(f"the model has {n_columns} columns of scores for the postprocessor {name!r}")
     if link == "logistic":
         return ScoreLink(link, is_classifier, checkpoint.sigmoid_alpha)
+    if name != "exponential_standard_ratio":
+        return ScoreLink(link, is_classifier, 1.0)
     # 2 ** (-score / c), as of an isolation forest.
-    return ScoreLink(link, is_classifier, -np.log(2) / checkpoint.ratio_c if name.endswith("ratio") else 1.0)
+    if checkpoint.ratio_c == 0.0:
+        raise ValueError("ratio_c is 0")
+    return ScoreLink(link, is_classifier, -math.log(2) / checkpoint.ratio_c)
 
 
 def _columns(checkpoint: Checkpoint, chosen: Output) -> tuple[NDArray[np.int64], bool]:
@@ -137,8 +145,6 @@ def _share(checkpoint: Checkpoint, chosen: Output, column: NDArray[np.int64], is
 
 def _base(checkpoint: Checkpoint, chosen: Output) -> NDArray[np.float64]:
     shape = checkpoint.num_class.size, int(checkpoint.num_class.max())
-    if checkpoint.base_scores.size != shape[0] * shape[1]:
-        raise ValueError(f"base_scores must have {shape[0] * shape[1]} entries, not {checkpoint.base_scores.size}")
     return np.array(checkpoint.base_scores.reshape(shape)[chosen.target, : chosen.n_columns], np.float64)
 
 
