@@ -5,11 +5,13 @@ from billhook.forest._derive import derive
 from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
 from billhook.forest._load import forest_from, labels_from_json
+from billhook.forest._predict import outlier_probability
 from billhook.forest._repr import count_of, prediction_of
-from billhook.forest._rows import as_rows, round_down
+from billhook.forest._rows import as_rows
 from billhook.forest._save import labels_to_json
 from billhook.forest._sets import CategorySets, categories_of, pool_sets
 from billhook.forest._truncate import constant_trees, cut_back, drop, without_constants
+from billhook.tables import round_down
 
 __all__ = [
     "CategorySets",
@@ -27,6 +29,7 @@ __all__ = [
     "forest_from",
     "labels_from_json",
     "labels_to_json",
+    "outlier_probability",
     "pool_sets",
     "prediction_of",
     "round_down",

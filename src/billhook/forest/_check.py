@@ -35,7 +35,9 @@ PER_NODE = tuple(DTYPES)[:11]
 # What only a forest with categorical splits has to say.
 OF_SETS = ("category_set", "set_offset", "set_bits")
 FINITE = ("value", "tree_weight", "base", "row_weight", "impurity")
-LINKS = {"classification": ("identity", "softmax", "logistic"), "regression": ("identity", "exp")}
+LINKS = {"classification": ("identity", "softmax", "logistic", "isolation"), "regression": ("identity", "exp")}
+# Those under which one score tells two classes apart: the second where it is above 0.
+ONE_SCORE = ("logistic", "isolation")
 MAX_FEATURES = 2**31 - 1
 MAX_LABEL_BYTES = 2**26
 
@@ -175,7 +177,7 @@ def _check_output(forest: "Forest") -> None:
             raise ValueError(f"{name} must be True or False, not {getattr(forest, name)!r}")
     if forest.rounding not in ("nearest", "down"):
         raise ValueError(f"rounding must be 'nearest' or 'down', not {forest.rounding!r}")
-    if forest.ties != "first" and (forest.ties, forest.link) != ("last", "logistic"):
+    if forest.ties != "first" and not (forest.ties == "last" and forest.link in ONE_SCORE):
         raise ValueError(f"ties must be 'first', or 'last' with a logistic link, not {forest.ties!r}")
     if forest.task not in LINKS:
         raise ValueError(f"task must be 'classification' or 'regression', not {forest.task!r}")
@@ -194,8 +196,8 @@ def _check_output(forest: "Forest") -> None:
     if classes is not None and classes.nbytes > MAX_LABEL_BYTES:
         raise ValueError(f"classes take {classes.nbytes:,} bytes; the longest label is too long for so many")
     n_columns = forest.base.size
-    expected = 1 if forest.link == "logistic" or classes is None else classes.size
-    if n_columns != expected or (forest.link == "logistic" and forest.n_classes != 2):
+    expected = 1 if forest.link in ONE_SCORE or classes is None else classes.size
+    if n_columns != expected or (forest.link in ONE_SCORE and forest.n_classes != 2):
         raise ValueError(
             f"{n_columns} columns of raw scores do not fit {forest.n_classes} classes with link {forest.link!r}"
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from billhook.kernels import Walker
     from billhook.tables import Encoding
 
-Link = Literal["identity", "softmax", "logistic", "exp"]
+Link = Literal["identity", "softmax", "logistic", "isolation", "exp"]
 Rounding = Literal["nearest", "down"]
 Ties = Literal["first", "last"]
 
@@ -47,7 +47,7 @@ class Forest:
         Whether a missing value (NaN) goes left; False for a leaf.
     value : float64 array (nodes, values)
         What each node predicts, inner nodes included: `truncate` makes them leaves. One column for each
-        class (or one in all for regression and two classes with a logistic link), or one
+        class (or one in all for regression and two classes with a logistic or isolation link), or one
         column where each tree serves one class only.
     n_rows : int64 array (nodes)
         How many training rows passed through the node.
@@ -68,11 +68,13 @@ class Forest:
         The first column of the raw scores that the tree's values are added to: 0, or the class the tree serves.
     base : float64 array (columns)
         Raw scores before any tree.
-    link : {"identity", "softmax", "logistic", "exp"}
-        From raw scores to class probabilities, or to the predicted number.
+    link : {"identity", "softmax", "logistic", "isolation", "exp"}
+        From raw scores to class probabilities, or to the predicted number. Isolation is for outliers, the first of
+        two classes: the one raw score says by how much more than the limit a row is buried in the trees, and the
+        probability of an outlier is ``min(1, 2 ** (-1 - raw))``.
     ties : {"first", "last"}
-        The class that wins where raw scores are equal. Last is for a logistic link only: scikit-learn's
-        GradientBoostingClassifier has it so.
+        The class that wins where raw scores are equal. Last is for a logistic or isolation link only:
+        scikit-learn's GradientBoostingClassifier and IsolationForest have it so.
     rounding : {"nearest", "down"}
         How rows that are not float32 become so. Down is for sources that compare float64 rows with float64
         thresholds: a value that equals a threshold must not be rounded to above it.
@@ -175,7 +177,7 @@ class Forest:
         """Return the raw scores: weighted sums of leaf values, before the link.
 
         Shape (rows, columns), or (rows,) where there is one column: regression, and two classes with
-        a logistic link.
+        a logistic or isolation link.
         """
         raw = _predict.raw_scores(self, X)
         return raw[:, 0] if raw.shape[1] == 1 else raw

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook import kernels
 from billhook._checks import n_threads_of
+from billhook.forest._check import ONE_SCORE
 from billhook.forest._rows import ReadableRows, as_rows, readable_rows
 
 if TYPE_CHECKING:
@@ -39,9 +40,17 @@ def probabilities(forest: "Forest", X: ArrayLike) -> NDArray[np.float64]:
         positive = expit(raw[:, 0], out=both[:, 1])  # scikit-learn's own, to the last bit
         np.subtract(1.0, positive, out=both[:, 0])
         return both
+    if forest.link == "isolation":
+        outlier = outlier_probability(raw[:, 0])
+        return np.stack([outlier, 1.0 - outlier], axis=1)
     if forest.link == "softmax":
         kernels.softmax(raw)
     return raw
+
+
+def outlier_probability(raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability of an outlier that the isolation link makes of raw scores."""
+    return np.asarray(np.exp2(np.minimum(-1.0 - raw, 0.0)))
 
 
 def predictions(forest: "Forest", X: ArrayLike) -> NDArray[Any]:
@@ -53,7 +62,7 @@ def predictions(forest: "Forest", X: ArrayLike) -> NDArray[Any]:
     winners = np.empty(len(rows), np.int64)
     walker = _walker_for(forest, rows)
     if walker is None:
-        kernels.choose_winners(raw_scores(forest, rows), forest.link == "logistic", forest.ties == "last", winners)
+        kernels.choose_winners(raw_scores(forest, rows), forest.link in ONE_SCORE, forest.ties == "last", winners)
     else:
         walker.write_winners(rows, winners)
     labels: NDArray[Any] = forest.classes[winners]

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame
+from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame, round_down
 
 # What the walk reads as it is.
 ReadableRows = NDArray[np.float32] | NDArray[np.float64]
@@ -68,13 +68,6 @@ def readable_rows(X: ArrayLike, forest: Model) -> ReadableRows:
     ):
         return X
     return as_rows(X, forest)
-
-
-def round_down(numbers: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the largest float32 not above each number: then x <= t stays true for every x and t for which it is."""
-    with np.errstate(over="ignore", under="ignore"):
-        nearest = np.asarray(numbers.astype(np.float32))
-        return np.nextafter(nearest, np.float32(-np.inf), out=nearest, where=nearest > numbers)
 
 
 def _is_to_be_encoded(X: Any, encoding: Encoding) -> bool:

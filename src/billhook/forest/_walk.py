@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook import kernels
+from billhook.forest._check import ONE_SCORE
 
 if TYPE_CHECKING:
     from billhook.forest._forest import Forest
@@ -138,7 +139,7 @@ def walker_without_missing(forest: "Forest") -> kernels.Walker | None:
 def _walker_of(forest: "Forest", tables: Tables) -> kernels.Walker:
     rounds_down, is_logistic, last_wins = (
         forest.rounding == "down",
-        forest.link == "logistic",
+        forest.link in ONE_SCORE,
         forest.ties == "last",
     )
     return kernels.Walker(*tables, *forest._sum, forest.n_features, rounds_down, is_logistic, last_wins)

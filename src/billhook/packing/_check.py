@@ -74,7 +74,7 @@ def _check_categories(packed: "Packed") -> None:
 def _check_about(packed: "Packed") -> None:
     """Raise ValueError unless what is said about the model are words that there are."""
     tasks = ("regression",) if packed.classes is None else ("classification",)
-    links = ("identity", "exp") if packed.classes is None else ("identity", "logistic", "softmax")
+    links = ("identity", "exp") if packed.classes is None else ("identity", "logistic", "isolation", "softmax")
     for name, known in (
         ("task", tasks),
         ("link", links),

@@ -14,6 +14,7 @@ from billhook.forest import (
     check_encoding,
     count_of,
     derive,
+    outlier_probability,
     pool_sets,
     prediction_of,
     same,
@@ -109,7 +110,10 @@ class Packed:
 
         raw = self.decision_function(X)
         if raw.ndim == 1:
-            second = (1.0 + raw) / 2.0 if self.link == "identity" else expit(raw)
+            if self.link == "isolation":
+                second = 1.0 - outlier_probability(raw)
+            else:
+                second = (1.0 + raw) / 2.0 if self.link == "identity" else expit(raw)
             return np.stack([1.0 - second, second], axis=1)[:, -self.n_classes :]
         return np.asarray(softmax(raw, axis=1)) if self.link == "softmax" else raw
 

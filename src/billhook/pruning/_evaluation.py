@@ -151,7 +151,7 @@ def evaluate_trees(
     On rows that are `in_bag` (trees, rows) for a tree it predicts what its root does, as if it knew nothing of them.
     """
     of_nodes, base = forest.value, forest.base
-    if forest.link == "logistic" and forest.averages:
+    if forest.link in ("logistic", "isolation") and forest.averages:
         of_nodes, base = np.concatenate([-of_nodes, of_nodes], axis=1) / 2, np.array([-base[0], base[0]]) / 2
     if not forest.averages or of_nodes.shape[1] != forest.n_classes:
         raise TypeError(

@@ -108,7 +108,7 @@ class Problem:
         """Return the forest with these values of its leaves and, if given, these tree weights.
 
         An inner node gets the mean of the leaves below by training weight. Scores learned by cross-entropy are
-        logarithms of odds, and the link says so.
+        logarithms of odds, and the link says so; and scores learned from labels are no depths any more.
         """
         forest = self.forest
         new = forest.value.copy()
@@ -122,6 +122,8 @@ class Problem:
                 forest.left[begin:end], forest.right[begin:end], forest.row_weight[begin:end], new[begin:end]
             )
         link = "softmax" if loss.name == "cross_entropy" and forest.link == "identity" else forest.link
+        if link == "isolation":
+            link = "logistic"
         tree_weight = forest.tree_weight if weight is None else weight
         return derive(forest, value=new, tree_weight=tree_weight, link=link, refined=True)
 

@@ -14,6 +14,7 @@ from billhook.tables._encode import CategoricalEncoding, encode, features_of
 from billhook.tables._frames import frame_columns, is_frame, table_of, table_of_frame
 from billhook.tables._labels import labels_like
 from billhook.tables._read import read_features, read_table
+from billhook.tables._rounding import round_down
 from billhook.tables._table import Table
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "labels_like",
     "read_features",
     "read_table",
+    "round_down",
     "table_of",
     "table_of_frame",
     "text_of",

@@ -24,6 +24,10 @@ class HasFeatureNames(Protocol):
         """The names of the features, if they have any."""
 
     @property
+    def rounding(self) -> str:
+        """How numbers become float32."""
+
+    @property
     def encoding(self) -> Encoding | None:
         """How the columns of a table become the features, if they do not come as they are."""
 
@@ -83,10 +87,10 @@ def features_of(rows: Any, model: HasFeatureNames) -> NDArray[np.float32]:
 def _table_for(frame: Any, model: HasFeatureNames, encoding: Encoding | None) -> Table:
     """Return the columns of a data frame that a model knows."""
     if encoding is None:
-        columns = frame_columns(frame, names=model.feature_names)
+        columns = frame_columns(frame, names=model.feature_names, rounding=model.rounding)
     else:
         names = {column.name for column in encoding.columns}
-        columns = frame_columns(frame, names=names, categorical=encoding.categorical)
+        columns = frame_columns(frame, names=names, categorical=encoding.categorical, rounding=model.rounding)
     return Table(TITLE, tuple(columns), tuple(columns.values()), np.zeros(0), None)
 
 

@@ -16,6 +16,7 @@ from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
 from billhook.tables._distinct import cells_of, distinct_of
 from billhook.tables._labels import TrainingLabels, label_name, target_of
+from billhook.tables._rounding import round_down
 from billhook.tables._table import Table, training_table
 
 TITLE = "the data frame"
@@ -47,11 +48,15 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_columns(
-    X: Any, *, names: Collection[str] | None = None, categorical: Collection[str] = frozenset()
+    X: Any,
+    *,
+    names: Collection[str] | None = None,
+    categorical: Collection[str] = frozenset(),
+    rounding: str = "nearest",
 ) -> dict[str, Column]:
     """Return the columns of a data frame by name: float32 arrays and Categorical.
 
-    Numbers become float32, rounded to the nearest; booleans become 0 and 1; NaN stands for a missing value. Columns
+    Numbers become float32; booleans become 0 and 1; NaN stands for a missing value. Columns
     of text are categorical with the categories sorted, and columns of a type that declares its categories (a
     categorical of pandas, an Enum of polars) have those that occur in the declared order. A frame says itself what is
     missing (null, None, NaN): "", "NA", "?" and the like are categories like all others, other than in files.
@@ -65,6 +70,8 @@ def frame_columns(
         The columns to return, in the order of the frame; by default all. Those that the frame lacks are left out.
     categorical : column names
         Columns of numbers to return as Categorical: see `Encoding.categorical`.
+    rounding : {"nearest", "down"}
+        How numbers that are not float32 become so.
     """
     frame, all_names = _opened(X)
     return {
@@ -73,6 +80,7 @@ def frame_columns(
             frame.get_column(name) if isinstance(own_name, str) else frame[:, place],
             name,
             is_categorical=name in categorical,
+            rounding=rounding,
         )
         for place, (name, own_name) in enumerate(zip(all_names, _own_names(X), strict=True))
         if names is None or name in names
@@ -174,11 +182,11 @@ def _names_of(X: Any) -> tuple[str, ...]:
     return tuple(names) if True in are_strings else tuple(map(str, range(len(names))))
 
 
-def _column(series: Any, name: str, *, is_categorical: bool) -> Column:
+def _column(series: Any, name: str, *, is_categorical: bool, rounding: str) -> Column:
     check_time()
     kind = _kind_of(series, name)
     if kind == "number" and not is_categorical:
-        return _object_numbers(series) if _is_of_objects(series) else _numbers(series)
+        return _object_numbers(series, rounding) if _is_of_objects(series) else _numbers(series, rounding)
     codes, values = distinct_of(series)
     declared = None
     if kind == "category":
@@ -249,7 +257,7 @@ def _kind_of_values(cells: list[Any], name: str) -> FrameKind:
     return "text" if True in are_text else "number"
 
 
-def _numbers(series: Any) -> NDArray[np.float32]:
+def _numbers(series: Any, rounding: str) -> NDArray[np.float32]:
     import narwhals.stable.v1 as nw
 
     is_null = np.asarray(series.is_null().to_numpy(), np.bool_)
@@ -257,18 +265,24 @@ def _numbers(series: Any) -> NDArray[np.float32]:
         series = series.cast(nw.Float64)
     if is_null.any():
         series = series.fill_null(False if series.dtype == nw.Boolean else 0)
-    with np.errstate(over="ignore"):
-        numbers = np.array(series.to_numpy(), np.float32)
+    numbers = _as_float32(np.asarray(series.to_numpy()), rounding)
     numbers[is_null] = np.nan
     return numbers
 
 
-def _object_numbers(series: Any) -> NDArray[np.float32]:
+def _object_numbers(series: Any, rounding: str) -> NDArray[np.float32]:
     cells = np.empty(len(series), object)
     cells[:] = series.to_list()
     cells[np.asarray(series.is_null().to_numpy(), np.bool_)] = np.nan
+    return _as_float32(cells.astype(np.float64), rounding)
+
+
+def _as_float32(numbers: NDArray[Any], rounding: str) -> NDArray[np.float32]:
+    """Return a float32 array of its own."""
+    if rounding == "down" and numbers.dtype != np.float32:
+        return round_down(numbers)
     with np.errstate(over="ignore"):
-        return cells.astype(np.float64).astype(np.float32)
+        return np.array(numbers, np.float32)
 
 
 def _labels(series: Any, name: str) -> LabelColumn:

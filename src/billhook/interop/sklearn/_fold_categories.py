@@ -29,7 +29,7 @@ class EncodedCells(NamedTuple):
     missing : object
         What stands for missing: None if an encoder knows that, else NaN.
     are_numbers : bool
-        Whether the column is read as the numbers it holds, and not as text by an encoding.
+        Whether the column is read as the numbers it holds. Where any column holds text, all are read by an encoding.
     """
 
     values: NDArray[Any]
@@ -43,7 +43,7 @@ class EncodedCells(NamedTuple):
         return EncodedColumn(name, "ordered", tuple(text_of(value) for value in self.values.tolist()))
 
 
-def encoded_columns(routes: Sequence[Route], names: Sequence[str]) -> dict[int, EncodedCells]:
+def encoded_columns(routes: Sequence[Route], names: Sequence[str], *, cuts_off: bool) -> dict[int, EncodedCells]:
     """Return the categories of each column whose own cells are encoded."""
     known: dict[int, dict[Any, None]] = {}
     tolerant: set[int] = set()
@@ -53,25 +53,25 @@ def encoded_columns(routes: Sequence[Route], names: Sequence[str]) -> dict[int, 
         link = route.links[route.encoder]
         categories = link.step.categories_[link.place]
         known.setdefault(route.column, {}).update(dict.fromkeys(categories.tolist()))
-        if link.step.handle_unknown != "error" and categories.dtype.kind not in "iub":
+        if not cuts_off and link.step.handle_unknown != "error" and categories.dtype.kind not in "iub":
             tolerant.add(route.column)
+    are_numbers = all(_is_missing(value) or _is_number(value) for values in known.values() for value in values)
     columns = {}
     for column, categories in known.items():
         there = [value for value in categories if not _is_missing(value)]
         values = np.empty(len(there), object)
         values[:] = there
-        are_numbers = all(isinstance(value, bool | int | float | np.number | np.bool_) for value in there)
         # Between whole numbers, a set has the one below: an encoder would not know them.
-        is_whole = are_numbers and all(float(value).is_integer() and 0 <= value < MOST for value in there)
-        is_whole = is_whole and column not in tolerant
+        is_whole = column not in tolerant and all(
+            float(v).is_integer() and 0 <= v < MOST for v in there if are_numbers
+        )
         if are_numbers and not is_whole:
             raise TypeError(
-                f"as_forest cannot read a pipeline that encodes the numbers of the column {names[column]}, such as "
+                f"as_forest cannot read a model that encodes the numbers of the column {names[column]}, such as "
                 f"{there[0]!r}, unless they are whole numbers from 0 on, given as such or with "
-                "handle_unknown='error'; make text of them, or whole numbers, before the pipeline"
+                "handle_unknown='error'; make text of them, or whole numbers, and fit again"
             )
-        missing = None if None in categories else np.nan
-        columns[column] = EncodedCells(values, missing, is_whole and bool(there))
+        columns[column] = EncodedCells(values, None if None in categories else np.nan, are_numbers)
     return columns
 
 
@@ -226,6 +226,10 @@ def _all_numbers(cells: EncodedCells) -> bool:
 def _strange(cells: EncodedCells) -> Any:
     """Return a cell that no encoder knows."""
     return max(float(value) for value in cells.values.tolist()) + 1.0 if _all_numbers(cells) else UNKNOWN
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | np.number | np.bool_)
 
 
 def _is_missing(value: Any) -> bool:

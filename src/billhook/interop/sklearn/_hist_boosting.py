@@ -12,6 +12,8 @@ from billhook.interop._stack import Tree, growth_rank, mean_of_leaves
 from billhook.interop._thresholds import check_thresholds
 from billhook.interop.sklearn._boosting import boosted
 from billhook.interop.sklearn._checks import two_or_more_labels
+from billhook.interop.sklearn._fold import folded
+from billhook.interop.sklearn._routes import Link, Route
 from billhook.interop.sklearn._tree import HIST_NODE_FIELDS, checked_nodes
 
 # Losses of HistGradientBoostingRegressor whose raw score is the logarithm of the prediction.
@@ -27,21 +29,17 @@ def read_hist_gradient_boosting(model: Any, output: int, about: dict[str, Any]) 
     labels = None if isinstance(model, HistGradientBoostingRegressor) else two_or_more_labels(model)
     # It compares float64 rows.
     about["rounding"] = "down"
-    # Where there are categorical features, the trees see them first and the others after them.
-    categorical = np.zeros(about["n_features"], bool) if model.is_categorical_ is None else model.is_categorical_
-    seen_as = np.argsort(~categorical, kind="stable")
     leaf_fitted = model.loss in LEAF_FITTED_LOSSES
     rounds = model._predictors
     trees = []
+    known = _known_categories(model)
     for predictor in (predictor for one_round in rounds for predictor in one_round):
         nodes = checked_nodes(predictor.nodes, HIST_NODE_FIELDS)
         is_leaf = nodes["is_leaf"].astype(bool)
-        feature = seen_as[nodes["feature_idx"]]
-        _refuse_categories(model, feature[nodes["is_categorical"].astype(bool) & ~is_leaf], about)
         left = np.where(is_leaf, -1, nodes["left"].astype(np.int64))
         right = np.where(is_leaf, -1, nodes["right"].astype(np.int64))
         tree = Tree(
-            feature=feature,
+            feature=nodes["feature_idx"].astype(np.int64),
             threshold=nodes["num_threshold"],
             left=left,
             right=right,
@@ -51,6 +49,7 @@ def read_hist_gradient_boosting(model: Any, output: int, about: dict[str, Any]) 
             row_weight=nodes["count"],
             impurity=np.zeros(left.size),
             growth_rank=growth_rank(left, right, nodes["gain"]),
+            category_sets=_left_categories(predictor, known),
         )
         # Inner nodes hold their Newton step before shrinkage, the root nothing.
         mean = mean_of_leaves(tree, tree.value)
@@ -60,14 +59,41 @@ def read_hist_gradient_boosting(model: Any, output: int, about: dict[str, Any]) 
     check_thresholds(trees, type(model).__name__)
     base = np.ravel(model._baseline_prediction).astype(np.float64)
     link = "exp" if model.loss in LOG_LINK_LOSSES else "identity"
-    return boosted(trees, len(rounds), base.size, base, link, labels, about)
+    forest = boosted(trees, len(rounds), base.size, base, link, labels, about | {"feature_names": None})
+    if model.is_categorical_ is None:
+        return replace(forest, feature_names=about["feature_names"])
+    routes = _routes(model)
+    return folded(forest, None, routes, len(routes), about["feature_names"], cuts_off=True)
 
 
-def _refuse_categories(model: Any, split_on: NDArray[Any], about: dict[str, Any]) -> None:
-    if split_on.size:
-        names = about["feature_names"]
-        which = f"feature {split_on[0]}" if names is None else f"feature {names[split_on[0]]!r}"
-        raise ValueError(
-            f"the {type(model).__name__} splits the categories of {which}, and as_forest cannot read categorical "
-            "splits; encode the column (one-hot or ordered numbers) and fit without categorical_features"
-        )
+def _routes(model: Any) -> list[Route]:
+    """Return where the features that trees see come from: first categorical columns, as places, then the others."""
+    encoder = model._preprocessor.named_transformers_["encoder"]
+    categorical, others = np.flatnonzero(model.is_categorical_), np.flatnonzero(~model.is_categorical_)
+    encoded = [Route(int(column), (Link(encoder, k, k, False),)) for k, column in enumerate(categorical)]
+    return encoded + [Route(int(column)) for column in others]
+
+
+def _known_categories(model: Any) -> dict[int, NDArray[np.bool_]]:
+    """Return, for each feature that is categorical to the trees, which places were seen in training."""
+    if model.is_categorical_ is None:
+        return {}
+    bits, row_of_feature = model._bin_mapper.make_known_categories_bitsets()
+    return {k: _members(bits[row_of_feature[k]]) for k in range(int(model.is_categorical_.sum()))}
+
+
+def _left_categories(predictor: Any, known: dict[int, NDArray[np.bool_]]) -> dict[int, NDArray[np.int64]]:
+    """Return the places that go left at each categorical split; those not seen in training go as missing ones do."""
+    nodes = predictor.nodes
+    sets = {}
+    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~nodes["is_leaf"].astype(bool)):
+        goes_left = _members(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
+        if nodes["missing_go_to_left"][node]:
+            goes_left = goes_left | ~known[int(nodes["feature_idx"][node])]
+        sets[int(node)] = np.flatnonzero(goes_left)
+    return sets
+
+
+def _members(words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return which bits are set."""
+    return np.asarray((words[:, None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)).ravel().astype(bool))

@@ -3,19 +3,17 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from billhook.forest import Forest
+from billhook.forest import Forest, round_down
 from billhook.interop._dispatch import as_forest
 from billhook.interop._stack import are_recorded, recorded_thresholds
-from billhook.interop.sklearn._fold_categories import encoded_columns, fold_categories
-from billhook.interop.sklearn._fold_numbers import fold_numbers
+from billhook.interop.sklearn._fold import folded
 from billhook.interop.sklearn._routes import Route, Routes, through
-from billhook.interop.sklearn._split_tests import nothing_new, split_tests, with_new_tests
-from billhook.tables import EncodedColumn, Encoding
 
 
 def read_pipeline(model: Any, output: int | None) -> Forest:
@@ -37,16 +35,22 @@ def read_pipeline(model: Any, output: int | None) -> Forest:
             f"as_forest cannot read a pipeline whose {type(last).__name__} encodes categories itself; pass it alone, "
             "with the rows as the steps before it make them"
         )
-    exact = np.concatenate(recorded).astype(np.float64) if recorded else None
-    if exact is not None and (exact.size != forest.n_nodes or forest.rounding == "nearest"):
-        exact = None
+    exact = _exact(forest, np.concatenate([np.zeros(0), *recorded]))
     names = getattr(steps[0], "feature_names_in_", None)
     n_columns = int(steps[0].n_features_in_)
     routes = Routes(tuple(Route(column) for column in range(n_columns)))
     for step in steps:
         routes = through(step, routes)
     _check_what_the_model_is_given(routes, forest, last)
-    return _folded(forest, exact, routes.columns, n_columns, names)
+    return folded(forest, exact, routes.columns, n_columns, names)
+
+
+def _exact(forest: Forest, recorded: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the thresholds with which the model compares float64 numbers; None if it compares float32 numbers."""
+    if forest.rounding == "nearest" or recorded.size != forest.n_nodes:
+        return None
+    # Where the model's categories have become thresholds, none was recorded.
+    return np.where(round_down(recorded) == forest.threshold, recorded, forest.threshold)
 
 
 def _unfolded(model: Any) -> tuple[list[Any], Any]:
@@ -76,27 +80,3 @@ def _check_what_the_model_is_given(routes: Routes, forest: Forest, last: Any) ->
             f"as_forest cannot read a pipeline that gives a {type(last).__name__} a sparse matrix, whose zeros it "
             "may take for missing values; fit it with sparse_output=False and sparse_threshold=0"
         )
-
-
-def _folded(forest: Forest, exact: Any, routes: tuple[Route, ...], n_columns: int, given_names: Any) -> Forest:
-    names = [str(name) for name in (range(n_columns) if given_names is None else given_names)]
-    shown = [repr(name) for name in names] if given_names is not None else names
-    tests = split_tests(forest, exact)
-    new = nothing_new(tests)
-    columns = encoded_columns(routes, shown)
-    fold_categories(tests, new, routes, columns, shown)
-    fold_numbers(tests, new, routes, shown)
-    if all(cells.are_numbers for cells in columns.values()):
-        about = {"feature_names": None if given_names is None else tuple(names), "n_features": n_columns}
-        return with_new_tests(tests, new, **about, encoding=None)
-    # A column that no step passes on may hold anything: a table need not have it.
-    kept = sorted({route.column for route in routes})
-    encoding = Encoding(
-        tuple(
-            columns[column].encoded(names[column]) if column in columns else EncodedColumn(names[column])
-            for column in kept
-        )
-    )
-    new.column[:] = np.searchsorted(kept, new.column)
-    about = {"feature_names": encoding.feature_names, "n_features": encoding.n_features}
-    return with_new_tests(tests, new, **about, encoding=encoding)

@@ -13,8 +13,10 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomTreesEmbedding,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -33,6 +35,7 @@ from billhook.interop.sklearn._averages import read_bagging, read_forest, read_s
 from billhook.interop.sklearn._boosting import read_ada_boost, read_gradient_boosting
 from billhook.interop.sklearn._checks import check_predicts_as, checked_output, n_outputs_of
 from billhook.interop.sklearn._hist_boosting import read_hist_gradient_boosting
+from billhook.interop.sklearn._isolation import read_isolation_forest
 from billhook.interop.sklearn._pipeline import read_pipeline
 
 
@@ -58,6 +61,11 @@ def _reader_for(model: Any) -> tuple[type, Callable[[Any, int, dict[str, Any]], 
         if parent in READERS:
             return parent, READERS[parent]
     name = type(model).__name__
+    if isinstance(model, RandomTreesEmbedding):
+        raise TypeError(
+            f"as_forest cannot read a {name}, which predicts nothing: it says which leaves a row falls into; read "
+            "the model that was fitted on that, or an ExtraTreesClassifier, whose `apply` says the same"
+        )
     known = ", ".join(sorted(kind.__name__ for kind in (*READERS, *WRAPPERS)))
     raise TypeError(f"as_forest cannot read a {name}; supported are {known}")
 
@@ -90,6 +98,7 @@ READERS: dict[type, Callable[[Any, int, dict[str, Any]], Forest]] = {
     HistGradientBoostingClassifier: read_hist_gradient_boosting,
     HistGradientBoostingRegressor: read_hist_gradient_boosting,
     AdaBoostClassifier: read_ada_boost,
+    IsolationForest: read_isolation_forest,
 }
 # What holds other estimators, of any library.
 WRAPPERS: dict[type, Callable[[Any, int | None], Forest]] = {

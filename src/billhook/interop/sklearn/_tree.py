@@ -101,7 +101,7 @@ def write_tree(forest: Forest, index: int, value: NDArray[np.float64], template:
     new = type(template)(forest.n_features, np.array(template.n_classes), template.n_outputs)
     new.__setstate__(
         {
-            "max_depth": int(_depths(nodes["left_child"], nodes["right_child"]).max()),
+            "max_depth": int(depths_of(nodes["left_child"], nodes["right_child"]).max()),
             "node_count": nodes.size,
             "nodes": nodes,
             "values": np.ascontiguousarray(value[picked][:, None, :]),
@@ -126,12 +126,13 @@ def write_hist_nodes(forest: Forest, index: int, value: NDArray[np.float64], dty
     nodes["left"] = np.where(is_leaf, 0, forest.left[picked])
     nodes["right"] = np.where(is_leaf, 0, forest.right[picked])
     nodes["gain"] = np.where(is_leaf, -1, is_leaf.size - forest.growth_rank[picked])
-    nodes["depth"] = _depths(forest.left[picked], forest.right[picked])
+    nodes["depth"] = depths_of(forest.left[picked], forest.right[picked])
     nodes["is_leaf"] = is_leaf
     return nodes
 
 
-def _depths(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int64]:
+def depths_of(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many splits are above each node."""
     depth = np.zeros(left.size, np.int64)
     level = np.zeros(1, np.int64)
     while (level := level[left[level] >= 0]).size:
