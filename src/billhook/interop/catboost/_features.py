@@ -18,7 +18,7 @@ MOST_FEATURES = 2**31 - 1
 BOOLEANS = {"0": "false", "1": "true"}
 
 
-class SplitTests(NamedTuple):
+class NumberedTests(NamedTuple):
     """All that splits of a model ask, in CatBoost's order, in which splits refer to it by number.
 
     The arrays have one entry more at the end, for leaves, whose number is -1.
@@ -52,7 +52,7 @@ class Features(NamedTuple):
     n_features: int
     names: tuple[str, ...] | None
     encoding: Encoding | None
-    tests: SplitTests
+    tests: NumberedTests
 
 
 class _Question(NamedTuple):
@@ -213,10 +213,10 @@ def _refuse_ctrs(ctrs: list[Any], texts: list[dict[str, Any]], names: list[str])
     )
 
 
-def _tests(questions: dict[tuple[str, int, float], _Question]) -> SplitTests:
+def _tests(questions: dict[tuple[str, int, float], _Question]) -> NumberedTests:
     of_leaves = _Question(-1, 0.0, False, None)
     feature, threshold, missing_left, categories = zip(*questions.values(), of_leaves, strict=True)
-    return SplitTests(
+    return NumberedTests(
         np.array(feature, np.int32),
         np.array(threshold, np.float64),
         np.array(missing_left, np.bool_),

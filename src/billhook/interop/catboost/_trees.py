@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.interop._stack import Tree, growth_rank
-from billhook.interop.catboost._features import SplitTests
+from billhook.interop.catboost._features import NumberedTests
 from billhook.interop.catboost._json import list_of, numbers_of, record_of
 from billhook.kernels import average_upwards
 
@@ -41,7 +41,7 @@ class LeveledTree(NamedTuple):
     weight: NDArray[np.float64] | None
 
 
-def symmetric_tree(tree: Any, tests: SplitTests) -> LeveledTree:
+def symmetric_tree(tree: Any, tests: NumberedTests) -> LeveledTree:
     """Return a tree that asks the same of all rows on a level: one split for each level, and 2^levels leaves.
 
     The root is the first split, and its answer the lowest bit of the number of a leaf in CatBoost. All that are in a
@@ -77,7 +77,7 @@ def symmetric_tree(tree: Any, tests: SplitTests) -> LeveledTree:
     )
 
 
-def any_tree(tree: Any, tests: SplitTests) -> LeveledTree:
+def any_tree(tree: Any, tests: NumberedTests) -> LeveledTree:
     """Return a tree of any shape, which stands in the model as objects within objects."""
     nodes, level, test = [tree], [0], []
     left: list[int] = []
@@ -113,7 +113,7 @@ def any_tree(tree: Any, tests: SplitTests) -> LeveledTree:
     )
 
 
-def finished(trees: Sequence[LeveledTree], tests: SplitTests) -> list[Tree]:
+def finished(trees: Sequence[LeveledTree], tests: NumberedTests) -> list[Tree]:
     """Return the trees with values for inner nodes, and an order in which to cut them back.
 
     CatBoost has no gains of single splits in its models: they are estimated by what the split takes away from the
@@ -186,7 +186,7 @@ def _symmetric_shape(depth: int) -> _Shape:
     )
 
 
-def _number_of(split: Any, tests: SplitTests) -> int:
+def _number_of(split: Any, tests: NumberedTests) -> int:
     """Return the number of what a split asks; it must be the same that the split has written beside it."""
     if not isinstance(split, dict):
         raise ModelFileError("a split is not a JSON object")
@@ -246,6 +246,6 @@ def _gains(
     return gain
 
 
-def _category_sets(test: NDArray[np.int64], tests: SplitTests) -> dict[int, NDArray[Any]]:
+def _category_sets(test: NDArray[np.int64], tests: NumberedTests) -> dict[int, NDArray[Any]]:
     nodes = np.flatnonzero(tests.asks_category[test])
     return {node: tests.categories[test[node]] for node in nodes.tolist()}

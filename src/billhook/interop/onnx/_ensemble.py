@@ -69,7 +69,7 @@ MAX_SMALL = 30
 MAX_CATEGORIES = 2**24
 
 
-class Ensemble(NamedTuple):
+class OnnxTrees(NamedTuple):
     """The trees of an ensemble.
 
     Attributes
@@ -91,7 +91,7 @@ class Ensemble(NamedTuple):
     weight: NDArray[np.float64]
 
 
-def ensemble_by_ids(attributes: Attributes, kind: str) -> Ensemble:
+def ensemble_by_ids(attributes: Attributes, kind: str) -> OnnxTrees:
     """Return the trees of a TreeEnsembleClassifier or a TreeEnsembleRegressor, whose nodes have ids."""
     mode = attributes.modes("nodes_modes")
     threshold = attributes.numbers("nodes_values")
@@ -127,7 +127,7 @@ def ensemble_by_ids(attributes: Attributes, kind: str) -> Ensemble:
     place = find.places(find.trees(of_tree), of_node)
     # Old converters gave weights to splits too, which ONNX Runtime does not add.
     at_leaf = is_leaf[place]
-    return Ensemble(nodes, root, tree, place[at_leaf], column[at_leaf], weights[at_leaf])
+    return OnnxTrees(nodes, root, tree, place[at_leaf], column[at_leaf], weights[at_leaf])
 
 
 class NodeFinder:
@@ -172,7 +172,7 @@ class NodeFinder:
         return self.order[place]
 
 
-def ensemble_by_places(attributes: Attributes) -> Ensemble:
+def ensemble_by_places(attributes: Attributes) -> OnnxTrees:
     """Return the trees of a TreeEnsemble of version 5, whose splits and leaves are apart."""
     mode = attributes.tensor("nodes_modes").astype(np.int64)
     split = attributes.tensor("nodes_splits")
@@ -213,7 +213,7 @@ def ensemble_by_places(attributes: Attributes) -> Ensemble:
         tracks,
         _members(mode, attributes.tensor("membership_values")),
     )
-    return Ensemble(nodes, root, np.zeros(0, np.int64), n_splits + np.arange(n_leaves), column, weight)
+    return OnnxTrees(nodes, root, np.zeros(0, np.int64), n_splits + np.arange(n_leaves), column, weight)
 
 
 def _tracks(attributes: Attributes, n_nodes: int) -> NDArray[np.bool_]:

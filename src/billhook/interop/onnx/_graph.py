@@ -15,7 +15,7 @@ INPUT_TYPES = {FLOAT: "float", DOUBLE: "double", INT32: "int32", INT64: "int64"}
 ADVICE = "as_forest reads graphs of one tree ensemble; convert the trees alone, or pass the model they came from"
 
 
-class Found(NamedTuple):
+class FoundEnsemble(NamedTuple):
     """The ensemble of a graph.
 
     Attributes
@@ -35,7 +35,7 @@ class Found(NamedTuple):
     after: list[Any]
 
 
-def find_ensemble(model: Any) -> Found:
+def find_ensemble(model: Any) -> FoundEnsemble:
     """Return the tree ensemble that a model is."""
     graph = model.graph
     if len(model.functions):
@@ -52,7 +52,7 @@ def find_ensemble(model: Any) -> Found:
     steps = [id(node) for node in before]
     after = [node for node in graph.node if node is not ensemble and id(node) not in steps]
     casts = [_cast_type(node) for node in before if node.op_type == "Cast"]
-    return Found(ensemble, n_features, type_ == DOUBLE and FLOAT not in casts, after)
+    return FoundEnsemble(ensemble, n_features, type_ == DOUBLE and FLOAT not in casts, after)
 
 
 def find_ensembles(model: Any) -> list[Any]:
@@ -92,7 +92,7 @@ def _input(graph: Any, ensemble: Any) -> tuple[int, int, list[Any]]:
     return tensor.elem_type, int(size), before
 
 
-def check_after_classifier(found: Found, graph: Any, classes: NDArray[Any]) -> None:
+def check_after_classifier(found: FoundEnsemble, graph: Any, classes: NDArray[Any]) -> None:
     """Raise TypeError if operators after a classifier change its labels or its scores."""
     label, scores = [*found.node.output, "", ""][:2]
     kind = {label: "label", scores: "scores"}
@@ -110,7 +110,7 @@ def check_after_classifier(found: Found, graph: Any, classes: NDArray[Any]) -> N
         kind[node.output[0]] = str(known)
 
 
-def link_after_regressor(found: Found, graph: Any) -> str:
+def link_after_regressor(found: FoundEnsemble, graph: Any) -> str:
     """Return "exp" if the exponential of the scores is what a regressor's graph answers, else "identity"."""
     kind = {found.node.output[0]: "identity"}
     for node in found.after:

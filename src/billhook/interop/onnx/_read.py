@@ -13,11 +13,11 @@ from billhook.interop.onnx._ensemble import (
     CLASSIFIER,
     ENSEMBLE,
     REGRESSOR,
-    Ensemble,
+    OnnxTrees,
     ensemble_by_ids,
     ensemble_by_places,
 )
-from billhook.interop.onnx._graph import Found, check_after_classifier, find_ensemble, link_after_regressor
+from billhook.interop.onnx._graph import FoundEnsemble, check_after_classifier, find_ensemble, link_after_regressor
 from billhook.interop.onnx._own import read_own
 from billhook.interop.onnx._scores import classifier_scores, regressor_scores
 
@@ -59,5 +59,5 @@ def forest_of(model: Any, output: int | None) -> Forest:
     )
 
 
-def _n_features(found: Found, ensemble: Ensemble) -> int:
+def _n_features(found: FoundEnsemble, ensemble: OnnxTrees) -> int:
     return found.n_features or max(int(ensemble.nodes.feature.max()) + 1, 1)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.interop.onnx._attributes import Attributes
-from billhook.interop.onnx._ensemble import Ensemble
+from billhook.interop.onnx._ensemble import OnnxTrees
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 POST_TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -36,7 +36,7 @@ class LeafScores(NamedTuple):
     classes: NDArray[Any] | None
 
 
-def regressor_scores(attributes: Attributes, ensemble: Ensemble, output: int | None, by_ids: bool) -> LeafScores:
+def regressor_scores(attributes: Attributes, ensemble: OnnxTrees, output: int | None, by_ids: bool) -> LeafScores:
     """Return the scores of one target."""
     if by_ids:
         post, aggregate = attributes.text("post_transform", "NONE"), attributes.text("aggregate_function", "SUM")
@@ -83,7 +83,7 @@ def _named(names: tuple[str, ...], number: int, what: str) -> str:
     return names[number]
 
 
-def classifier_scores(attributes: Attributes, ensemble: Ensemble) -> LeafScores:
+def classifier_scores(attributes: Attributes, ensemble: OnnxTrees) -> LeafScores:
     """Return the scores of a classifier."""
     labels: list[Any] = attributes.texts("classlabels_strings")
     classes = np.array(labels) if labels else attributes.integers("classlabels_int64s")
@@ -116,7 +116,7 @@ def classifier_scores(attributes: Attributes, ensemble: Ensemble) -> LeafScores:
     )
 
 
-def _two_classes(ensemble: Ensemble, classes: NDArray[Any], post: str, base: NDArray[np.float64]) -> LeafScores:
+def _two_classes(ensemble: OnnxTrees, classes: NDArray[Any], post: str, base: NDArray[np.float64]) -> LeafScores:
     """Return the scores of two classes, by the rules of ONNX Runtime.
 
     It takes the sum s of weights for the first class as the score of the second. Where no weight is negative, it is a
@@ -146,7 +146,7 @@ def _two_classes(ensemble: Ensemble, classes: NDArray[Any], post: str, base: NDA
     return LeafScores(value * [-1.0, 1.0], no_column, both, "identity", is_share, classes)
 
 
-def _check_all_are_scored(ensemble: Ensemble, n_classes: int) -> None:
+def _check_all_are_scored(ensemble: OnnxTrees, n_classes: int) -> None:
     """Raise TypeError if a class may have no weight in a row: ONNX Runtime never chooses it then, whatever it is."""
     if (ensemble.weight > 0).all():
         return
@@ -160,14 +160,14 @@ def _check_all_are_scored(ensemble: Ensemble, n_classes: int) -> None:
             )
 
 
-def _is_always_scored(ensemble: Ensemble, place: NDArray[np.int64]) -> bool:
+def _is_always_scored(ensemble: OnnxTrees, place: NDArray[np.int64]) -> bool:
     """Return whether there is a tree all of whose leaves are among these places."""
     n_trees = ensemble.root.size
     n_leaves = np.bincount(ensemble.tree[ensemble.nodes.left < 0], minlength=n_trees)
     return bool((np.bincount(ensemble.tree[place], minlength=n_trees) == n_leaves).any())
 
 
-def check_weights(ensemble: Ensemble, n_columns: int) -> None:
+def check_weights(ensemble: OnnxTrees, n_columns: int) -> None:
     """Raise ValueError unless every leaf has at most one weight for each column."""
     column = ensemble.column
     if column.size and (column.min() < 0 or column.max() >= n_columns):
@@ -177,7 +177,7 @@ def check_weights(ensemble: Ensemble, n_columns: int) -> None:
         raise ValueError("a leaf has two weights for the same column")
 
 
-def columns_of(ensemble: Ensemble, n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def columns_of(ensemble: OnnxTrees, n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the values of the nodes for all classes, or for the one that each tree serves, and which that is."""
     n_nodes, n_trees = ensemble.nodes.left.size, ensemble.root.size
     lowest, highest = np.full(n_trees, n_classes), np.zeros(n_trees, np.int64)

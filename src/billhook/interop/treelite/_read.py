@@ -27,7 +27,7 @@ LINKS = {
 }
 
 
-class Output(NamedTuple):
+class ChosenTarget(NamedTuple):
     """The target that is read: its number, its classes, and which trees it has."""
 
     target: int
@@ -67,7 +67,7 @@ def forest_of(checkpoint: Checkpoint, output: int | None) -> Forest:
     )
 
 
-def _chosen(checkpoint: Checkpoint, output: int | None) -> Output:
+def _chosen(checkpoint: Checkpoint, output: int | None) -> ChosenTarget:
     n_targets = checkpoint.num_class.size
     if output is None:
         if n_targets > 1:
@@ -88,7 +88,7 @@ def _chosen(checkpoint: Checkpoint, output: int | None) -> Output:
     trees = np.flatnonzero(np.isin(checkpoint.target_id, (-1, output)))
     if trees.size == 0:
         raise ValueError("the model has no trees")
-    return Output(output, int(checkpoint.num_class[output]), trees)
+    return ChosenTarget(output, int(checkpoint.num_class[output]), trees)
 
 
 def _link(checkpoint: Checkpoint, n_columns: int) -> ScoreLink:
@@ -114,7 +114,7 @@ def _link(checkpoint: Checkpoint, n_columns: int) -> ScoreLink:
     return ScoreLink(link, is_classifier, -math.log(2) / checkpoint.ratio_c)
 
 
-def _columns(checkpoint: Checkpoint, chosen: Output) -> tuple[NDArray[np.int64], bool]:
+def _columns(checkpoint: Checkpoint, chosen: ChosenTarget) -> tuple[NDArray[np.int64], bool]:
     """Return the column of scores that each tree is added to, and whether leaves have values for all of them."""
     most = int(checkpoint.num_class.max())
     n_targets = checkpoint.num_class.size
@@ -131,7 +131,9 @@ def _columns(checkpoint: Checkpoint, chosen: Output) -> tuple[NDArray[np.int64],
     return np.where(column < 0, 0, column).astype(np.int64), is_vector
 
 
-def _share(checkpoint: Checkpoint, chosen: Output, column: NDArray[np.int64], is_vector: bool) -> NDArray[np.float64]:
+def _share(
+    checkpoint: Checkpoint, chosen: ChosenTarget, column: NDArray[np.int64], is_vector: bool
+) -> NDArray[np.float64]:
     """Return the weight of each tree: 1, or a share in the mean of the trees of the same column."""
     if not checkpoint.average_tree_output:
         return np.ones(chosen.trees.size)
@@ -143,12 +145,12 @@ def _share(checkpoint: Checkpoint, chosen: Output, column: NDArray[np.int64], is
     return np.asarray(1 / n_trees[column])
 
 
-def _base(checkpoint: Checkpoint, chosen: Output) -> NDArray[np.float64]:
+def _base(checkpoint: Checkpoint, chosen: ChosenTarget) -> NDArray[np.float64]:
     shape = checkpoint.num_class.size, int(checkpoint.num_class.max())
     return np.array(checkpoint.base_scores.reshape(shape)[chosen.target, : chosen.n_columns], np.float64)
 
 
-def _nodes(checkpoint: Checkpoint, chosen: Output, is_vector: bool) -> tuple[NDArray[np.int64], Nodes]:
+def _nodes(checkpoint: Checkpoint, chosen: ChosenTarget, is_vector: bool) -> tuple[NDArray[np.int64], Nodes]:
     """Return where the trees begin among all nodes, and these."""
     trees = [checkpoint.trees[tree] for tree in chosen.trees.tolist()]
     sizes = np.array([tree["cleft"].size for tree in trees], np.int64)
@@ -226,7 +228,7 @@ def _statistic(trees: list[dict[str, NDArray[Any]]], name: str, sizes: NDArray[n
 
 def _values(
     checkpoint: Checkpoint,
-    chosen: Output,
+    chosen: ChosenTarget,
     trees: list[dict[str, NDArray[Any]]],
     is_leaf: NDArray[np.bool_],
     is_vector: bool,
