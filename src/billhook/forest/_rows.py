@@ -5,7 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame, round_down
+from billhook.tables import Categorical, Encoding, features_of, frame_columns, is_frame, is_number, round_down
 
 # What the walk reads as it is.
 ReadableRows = NDArray[np.float32] | NDArray[np.float64]
@@ -76,8 +76,13 @@ def _is_to_be_encoded(X: Any, encoding: Encoding) -> bool:
         return False
     if tuple(X.columns) != encoding.feature_names:
         return True
-    categorical = frame_columns(X, names=encoding.categorical).values()
-    return any(isinstance(column, Categorical) for column in categorical)
+    columns = frame_columns(X, names=encoding.categorical)
+    # Numbers in a column whose categories are numbers are categories.
+    return any(
+        isinstance(columns.get(column.name), Categorical) or any(map(is_number, column.categories))
+        for column in encoding.columns
+        if column.kind != "number"
+    )
 
 
 def _as_float32(X: Any, names: list[Any] | None, rounding: str) -> NDArray[np.float32]:
