@@ -1,7 +1,7 @@
 """LightGBM's fitted boosters as forests."""
 
-import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,11 +112,11 @@ def _booster_of(model: Any) -> tuple[Any, NDArray[Any] | None]:
 
 
 def _forest_of(model: Written, labels: NDArray[Any] | None, origin: str) -> Forest:
-    link, scale = _objective(model, is_classifier=labels is not None)
     columns, n_nodes, category_sets = model.trees
     n_trees, n_columns = n_nodes.size, model.n_columns
     if n_columns < 1 or n_trees % n_columns:
         raise ValueError(f"there are {n_trees} trees, and {n_columns} to a round")
+    link, scale = _objective(model, is_classifier=labels is not None)
     n_rounds = n_trees // n_columns
     if labels is None and link in ("logistic", "softmax"):
         labels = np.arange(max(n_columns, 2))
@@ -169,15 +169,17 @@ def _objective(model: Written, *, is_classifier: bool) -> Objective:
 
 
 def _sigmoid(parameters: list[str]) -> float:
+    scale = 1.0
     for parameter in parameters:
         name, _, text = parameter.partition(":")
         if name != "sigmoid":
             raise TypeError(f"as_forest does not know the parameter {parameter[:40]!r} of an objective")
-        scale = json.loads(text)
-        if not isinstance(scale, int | float) or not 0.0 < scale < np.inf:
-            raise ValueError(f"the objective's sigmoid is {text[:40]!r}, not a positive number")
-        return float(scale)
-    return 1.0
+        with suppress(ValueError):
+            scale = float(text)
+            if 0.0 < scale < np.inf:
+                continue
+        raise ValueError(f"the objective's sigmoid is {text[:40]!r}, not a positive number")
+    return scale
 
 
 def _refusal(name: str, parameters: list[str], *, is_classifier: bool) -> str:
