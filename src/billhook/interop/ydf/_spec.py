@@ -12,7 +12,12 @@ from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding
 
 NUMERICAL, CATEGORICAL, BOOLEAN, DISCRETIZED = 1, 4, 7, 9
 TYPES = {
-    2: "NUMERICAL_SET", 3: "NUMERICAL_LIST", 5: "CATEGORICAL_SET", 6: "CATEGORICAL_LIST", 8: "STRING", 10: "HASH",
+    2: "NUMERICAL_SET",
+    3: "NUMERICAL_LIST",
+    5: "CATEGORICAL_SET",
+    6: "CATEGORICAL_LIST",
+    8: "STRING",
+    10: "HASH",
     11: "NUMERICAL_VECTOR_SEQUENCE",
 }
 
@@ -75,6 +80,11 @@ def encoding_of(columns: list[InputColumn]) -> Encoding | None:
             for column in columns
         )
     )
+
+
+def encoded_names(columns: list[InputColumn]) -> tuple[str, ...]:
+    """Return names of the features which say that categories come as numbers."""
+    return tuple(f"{column.name} (number)" if column.type == CATEGORICAL else column.name for column in columns)
 
 
 def as_bytes(value: Any) -> bytes:
