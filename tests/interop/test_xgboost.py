@@ -1,8 +1,13 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
 import billhook as bh
+from billhook.interop import xgboost as reader
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
 
@@ -77,6 +82,204 @@ def test_names_and_packing():
         assert (packed.predict(frame) == forest.predict(frame)).all()
 
 
+def rows_near(forest, rng, n_rows, n_categories):
+    """Rows on thresholds, one float beside them, and on categories that are there, beyond them or negative."""
+    X = np.empty((n_rows, forest.n_features), np.float32)
+    for column in range(forest.n_features):
+        own = forest.threshold[(forest.feature == column) & (forest.category_set < 0)]
+        near = [
+            own,
+            np.nextafter(own, np.float32(np.inf)),
+            np.nextafter(own, np.float32(-np.inf)),
+            [0.0, -0.0, 1e-45],
+        ]
+        values = np.concatenate([*near, np.arange(n_categories + 3) + 0.0, [-1.0, -7.0, 0.5, 1e6]])
+        X[:, column] = rng.choice(values, n_rows)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return X
+
+
+@st.composite
+def boosters(draw):
+    """A small booster of any kind, and how many categories its features have."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_categories = draw(st.sampled_from([0, 3, 40]))
+    kinds = ["c" if n_categories and number % 2 == 0 else "q" for number in range(4)]
+    X = np.where(np.array(kinds) == "c", rng.integers(0, max(1, n_categories), (80, 4)), rng.normal(size=(80, 4)))
+    signal = np.sin(7 * X[:, 0]) + X[:, 1] + np.cos(5 * X[:, 2])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    objective = draw(st.sampled_from(["reg:squarederror", "binary:logistic", "multi:softprob", "count:poisson"]))
+    y = {"reg:squarederror": signal, "multi:softprob": np.digitize(signal, [-0.5, 0.8]), "count:poisson": signal**2}
+    parameters = {
+        "objective": objective,
+        "tree_method": draw(st.sampled_from(["hist", "approx"] if n_categories else ["hist", "approx", "exact"])),
+        "booster": draw(st.sampled_from(["gbtree", "dart"])),
+        "rate_drop": 0.5,
+        "grow_policy": "depthwise",
+        "max_depth": draw(st.integers(1, 6)),
+        "gamma": draw(st.sampled_from([0.0, 1.0])),
+        "max_cat_to_onehot": draw(st.sampled_from([1, 5])),
+        "num_parallel_tree": draw(st.sampled_from([1, 2])),
+        "base_score": draw(st.sampled_from([0.5, 0.1])),
+        "num_class": 3 if objective == "multi:softprob" else 0,
+        "nthread": 1,
+    }
+    if parameters["booster"] == "gbtree":
+        del parameters["rate_drop"]
+    labels = y.get(objective, signal > 0)
+    data = xgboost.DMatrix(X, labels, feature_types=kinds, enable_categorical=True)
+    return xgboost.train(parameters, data, draw(st.integers(1, 3))), kinds, n_categories
+
+
+@given(boosters(), st.integers(0, 2**32))
+def test_every_row_falls_into_the_leaf_it_falls_into_in_xgboost(made, seed):
+    booster, kinds, n_categories = made
+    forest = bh.as_forest(booster)
+    rows = rows_near(forest, np.random.default_rng(seed), 60, n_categories)
+    data = xgboost.DMatrix(rows, feature_types=kinds, enable_categorical=True)
+    theirs = booster.predict(data, pred_leaf=True).reshape(60, -1)
+    ours = forest.apply(rows)
+    for tree in range(forest.n_trees):
+        # Leaves of pruned trees have other numbers, so that there are no gaps.
+        pairs = {*zip(theirs[:, tree].tolist(), ours[:, tree].tolist(), strict=True)}
+        assert len(pairs) == len(set(theirs[:, tree])) == len(set(ours[:, tree]))
+    margins = booster.predict(data, output_margin=True)
+    # It adds in float32.
+    np.testing.assert_allclose(forest.decision_function(rows), margins, rtol=1e-5, atol=1e-5 * np.abs(margins).max())
+
+
+@pytest.mark.parametrize("options", [{"max_cat_to_onehot": 1}, {"max_cat_to_onehot": 100}])
+def test_categories_of_a_data_frame_are_known_by_name(options):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue", "grey"], 200)),
+            "size": rng.normal(size=200),
+            "shape": pd.Categorical(rng.choice([30, -5, 10], 200)),
+            "kind": pd.Categorical(rng.choice(["p", "q"], 200), categories=["q", "unused", "p"]),
+        }
+    )
+    y = (frame.colour == "red") + 0.3 * frame["size"] + 2.0 * (frame["shape"] == 10) * (frame.kind == "q")
+    frame.loc[::9, "colour"] = np.nan
+    model = xgboost.XGBRegressor(n_estimators=5, enable_categorical=True, **options).fit(frame, y)
+    forest = bh.as_forest(model)
+    assert forest.n_sets > 0
+    assert [column.categories for column in forest.encoding.columns] == [
+        ("blue", "green", "grey", "red"),
+        (),
+        ("-5", "10", "30"),
+        ("q", "unused", "p"),
+    ]
+    expected = model.predict(frame)
+    np.testing.assert_allclose(forest.predict(frame), expected, rtol=1e-5)
+    as_text = frame.assign(colour=frame.colour.astype(object).where(frame.colour.notna(), None))[::-1]
+    np.testing.assert_allclose(forest.predict(as_text), expected[::-1], rtol=1e-5)
+    codes = np.column_stack([frame[name].cat.codes if name != "size" else frame[name] for name in frame])
+    codes[frame.colour.isna(), 0] = np.nan
+    np.testing.assert_array_equal(forest.predict(codes.astype(np.float32)), forest.predict(frame))
+
+
+def test_categories_of_polars_are_known_by_name():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"colour": pl.Series(rng.choice(["red", "green"], 90), dtype=pl.Categorical), "x": rng.normal(size=90)}
+    )
+    data = xgboost.DMatrix(frame, (frame["colour"] == "red").to_numpy() * 1.0, enable_categorical=True)
+    booster = xgboost.train({}, data, 3)
+    np.testing.assert_allclose(bh.as_forest(booster).predict(frame), booster.predict(data), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    ["rank:pairwise", "rank:ndcg", "survival:cox", "survival:aft", "reg:squaredlogerror", "reg:tweedie", "reg:gamma"],
+)
+def test_a_booster_predicts_what_it_did(objective):
+    y = np.abs(y_n[:99]) if not objective.startswith("rank") else y_n[:99] > 150
+    data = xgboost.DMatrix(X_n[:99], y)
+    if objective == "survival:aft":
+        data.set_float_info("label_lower_bound", y)
+        data.set_float_info("label_upper_bound", y)
+    if objective.startswith("rank"):
+        data.set_group([50, 49])
+    booster = xgboost.train({"objective": objective, "base_score": 0.3}, data, 3)
+    rows = np.float32(X_n[:99])
+    np.testing.assert_allclose(bh.as_forest(booster).predict(rows), booster.predict(xgboost.DMatrix(rows)), rtol=1e-5)
+
+
+def test_raw_scores_of_two_classes_and_hinge_loss_are_read():
+    data = xgboost.DMatrix(X2, y2)
+    booster = xgboost.train({"objective": "binary:logitraw", "base_score": 0.3}, data, 3)
+    np.testing.assert_allclose(bh.as_forest(booster).decision_function(X2), booster.predict(data), rtol=1e-5)
+    model = xgboost.XGBClassifier(objective="binary:hinge", n_estimators=2).fit(X2, y2)
+    forest = bh.as_forest(model)
+    assert (forest.predict(X2) == model.predict(X2)).all()
+    margins = model.get_booster().predict(data, output_margin=True)
+    np.testing.assert_allclose(forest.decision_function(X2), np.stack([0 * margins, margins], 1), rtol=1e-5)
+    softmax = xgboost.train({"objective": "multi:softmax", "num_class": 3}, xgboost.DMatrix(X3, y3), 2)
+    assert (bh.as_forest(softmax).predict(X3) == softmax.predict(xgboost.DMatrix(X3))).all()
+
+
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_one_of_several_outputs_is_read(strategy):
+    rng = np.random.default_rng(0)
+    targets = X_n[:, :2] * 100 + rng.normal(size=(len(X_n), 2))
+    options = {"n_estimators": 3, "multi_strategy": strategy, "tree_method": "hist"}
+    models = [
+        (xgboost.XGBRegressor(**options).fit(X_n, targets), "predict"),
+        (xgboost.XGBClassifier(**options).fit(X_n, targets > 0), "predict_proba"),
+    ]
+    rows = np.float32(X_n)
+    for model, method in models:
+        for output in (0, 1):
+            forest = reader.read(model, output=output)
+            ours = getattr(forest, method)(rows)
+            np.testing.assert_allclose(
+                ours[:, 1] if ours.ndim > 1 else ours, getattr(model, method)(rows)[:, output], rtol=1e-5, atol=1e-6
+            )
+    with pytest.raises(ValueError, match="has 2 outputs, and a forest has one: choose it with output=0 to 1"):
+        reader.read(model)
+    with pytest.raises(ValueError, match="output is 2, and the model has the outputs 0 to 1"):
+        reader.read(model, output=2)
+
+
+def test_one_of_several_quantiles_is_read():
+    parameters = {"objective": "reg:quantileerror", "quantile_alpha": [0.1, 0.9]}
+    data = xgboost.DMatrix(np.float32(X_n), y_n)
+    booster = xgboost.train(parameters, data, 3)
+    for output in (0, 1):
+        forest = reader.read(booster, output=output)
+        np.testing.assert_allclose(forest.predict(np.float32(X_n)), booster.predict(data)[:, output], rtol=1e-5)
+    only = bh.as_forest(xgboost.XGBRegressor(n_estimators=2).fit(X_n, y_n))
+    assert reader.read(xgboost.XGBRegressor(n_estimators=2).fit(X_n, y_n), output=0) == only
+
+
+@pytest.mark.parametrize("tree_method", ["hist", "exact"])
+def test_truncated_trees_stay_near_the_trees(tree_method):
+    """Inner nodes predict what the leaves below do in the mean, whatever XGBoost keeps for them."""
+    model = xgboost.XGBRegressor(n_estimators=5, tree_method=tree_method, max_depth=4).fit(X_n, y_n)
+    forest = bh.as_forest(model)
+    errors = [np.mean((forest.truncate(max_leaves=n).predict(X_n) - model.predict(X_n)) ** 2) for n in (1, 4, 8, 16)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-6
+
+
+def test_truncated_refined_and_merged():
+    rng = np.random.default_rng(0)
+    X = np.float32(np.column_stack([rng.integers(0, 20, 300), rng.normal(size=(300, 2))]))
+    y = (np.sin(X[:, 0]) + X[:, 1] > 0).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=12, feature_types=["c", "q", "q"], enable_categorical=True).fit(X, y)
+    forest = bh.as_forest(model).truncate(max_leaves=6)
+    refined = bh.refine(forest, X, y, epochs=2)
+    merged = bh.merge(refined, X, y, max_leaves=24)
+    assert merged.n_leaves <= 24 < refined.n_leaves
+    assert (merged.predict(X) == y).mean() > 0.8
+
+
+def named_categories(names):
+    frame = pd.DataFrame({"a": pd.Categorical(names * 3)})
+    return xgboost.XGBRegressor(n_estimators=1, enable_categorical=True).fit(frame, np.arange(len(frame)))
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -86,11 +289,36 @@ def test_names_and_packing():
             TypeError,
             "boosters of trees, not gblinear",
         ),
-        (lambda: xgboost.XGBRegressor(n_estimators=2).fit(X_n, X_n[:, :2]), TypeError, "one target, not of 2"),
         (
-            lambda: xgboost.XGBClassifier(n_estimators=2, objective="binary:hinge").fit(X2, y2),
+            lambda: xgboost.XGBRegressor(n_estimators=2).fit(X_n, X_n[:, :2]),
+            ValueError,
+            "has 2 outputs, and a forest has one: choose it with output=0 to 1",
+        ),
+        (
+            lambda: xgboost.XGBClassifier(n_estimators=2, objective="binary:logitraw").fit(X2, y2),
             TypeError,
-            "does not know the objective 'binary:hinge'",
+            r"'binary:logitraw', whose probabilities are raw scores: pass its get_booster\(\)",
+        ),
+        (
+            lambda: xgboost.XGBClassifier(n_estimators=2, objective="reg:squarederror").fit(X2, y2),
+            TypeError,
+            "a classifier with the objective 'reg:squarederror': what it predicts are no probabilities",
+        ),
+        (
+            lambda: xgboost.XGBRegressor(n_estimators=2, missing=0.0).fit(X_n, y_n),
+            ValueError,
+            r"takes 0\.0 for a missing value, and a forest takes NaN: pass its get_booster\(\)",
+        ),
+        (lambda: xgboost.XGBRegressor(n_estimators=0).fit(X_n, y_n), ValueError, "the model has no trees"),
+        (
+            lambda: named_categories(["é", "b"]),
+            ValueError,
+            "the categories of column 'a' are not all ASCII, and XGBoost keeps such names damaged",
+        ),
+        (
+            lambda: named_categories([f"{number}" for number in range(300)]),
+            ValueError,
+            "column 'a' has 300 categories, and data frames are encoded with up to 256",
         ),
         (lambda: xgboost.DMatrix(X2), TypeError, "cannot read xgboost's DMatrix"),
     ],

@@ -81,12 +81,12 @@ def floats_at(fields: dict[str, Any], name: str, size: int | None = None) -> NDA
         return array.astype(np.float32)
 
 
-def integers_at(fields: dict[str, Any], name: str, size: int | None = None) -> NDArray[np.int64]:
+def integers_at(fields: dict[str, Any], name: str, size: int | None = None) -> NDArray[np.int32]:
     """Return the array of whole numbers with this name, of `size` entries if that is given."""
     array = _array_at(fields, name, "biu", size)
-    if array.dtype.kind == "u" and array.size and array.max() > INT32_MAX:
-        raise ModelFileError(f"{name} holds {array.max():,}, which is too large")
-    return array.astype(np.int64)
+    if array.itemsize > 4 and array.size and (array.min() < -INT32_MAX or array.max() > INT32_MAX):
+        raise ModelFileError(f"{name} holds numbers beyond {INT32_MAX:,}")
+    return array.astype(np.int32)
 
 
 def _array_at(fields: dict[str, Any], name: str, kinds: str, size: int | None) -> NDArray[Any]:

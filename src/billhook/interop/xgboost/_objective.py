@@ -46,8 +46,8 @@ def link_of(objective: str, *, is_classifier: bool) -> str:
             return link
     if is_classifier and objective in (*LOGARITHM, *PLAIN):
         raise TypeError(
-            f"as_forest does not read a classifier with the objective {objective!r}, or one of its own: its raw "
-            "scores are no probabilities; pass its get_booster(), or fit it with 'binary:logistic' or "
+            f"as_forest does not read a classifier with the objective {objective!r}: what it predicts are no "
+            "probabilities; pass its get_booster(), or fit it with 'binary:logistic' or "
             "'multi:softprob'"
         )
     if objective in LOGARITHM:

@@ -63,7 +63,7 @@ class Boosted(NamedTuple):
     """
 
     trees: list[Tree]
-    output: NDArray[np.int64]
+    output: NDArray[np.int32]
     weight: NDArray[np.float64]
 
     @property
@@ -155,7 +155,7 @@ def _forest_of(model: dict[str, Any], source: Source, output: int | None) -> For
     if link in ("logistic", "softmax") or objective == HINGE:
         n_labels = max(n_classes, 2)
         labels = np.arange(n_labels) if labels is None or n_targets > 1 else labels
-    tree_column = boosted.output.astype(np.int32)
+    tree_column = boosted.output
     if objective == HINGE:
         # The first class has the score 0, which the second must exceed.
         base, tree_column = np.append(0.0, base), tree_column + np.int32(1)
@@ -255,4 +255,4 @@ def _one_of(boosted: Boosted, base: NDArray[np.float64], output: int) -> tuple[B
     trees = [boosted.trees[k] for k in own]
     if not trees:
         raise ValueError(f"output {output} of the model has no trees")
-    return Boosted(trees, np.zeros(own.size, np.int64), boosted.weight[own]), base[[output]]
+    return Boosted(trees, np.zeros(own.size, np.int32), boosted.weight[own]), base[[output]]

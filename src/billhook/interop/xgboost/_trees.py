@@ -63,7 +63,7 @@ def tree_of(fields: dict[str, Any], n_features: int) -> Tree:
         right=right,
         missing_left=missing_left,
         value=leaf_values,
-        n_rows=np.zeros(n_nodes, np.int64),
+        n_rows=zeros,
         row_weight=floats_at(fields, "sum_hessian", n_nodes) if "sum_hessian" in fields else zeros,
         impurity=floats_at(fields, "loss_changes", n_nodes) if "loss_changes" in fields else zeros,
         growth_rank=zeros,
@@ -78,14 +78,14 @@ def tree_of(fields: dict[str, Any], n_features: int) -> Tree:
         # base_weights would say what an inner node predicts, but those of tree_method="hist" lack the learning rate.
         value=mean_of_leaves(tree, tree.value),
         growth_rank=growth_rank(tree.left, tree.right, np.nan_to_num(tree.impurity)),
-        impurity=np.zeros(tree.left.size),
+        impurity=np.zeros(tree.left.size, np.float32),
     )
 
 
 def _leaf_values(
     fields: dict[str, Any],
     condition: NDArray[np.float32],
-    right: NDArray[np.int64],
+    right: NDArray[np.int32],
     is_leaf: NDArray[np.bool_],
     n_values: int,
 ) -> NDArray[np.float32]:
@@ -106,7 +106,7 @@ def _leaf_values(
     return values
 
 
-def _category_sets(fields: dict[str, Any], is_leaf: NDArray[np.bool_]) -> dict[int, NDArray[np.int64]]:
+def _category_sets(fields: dict[str, Any], is_leaf: NDArray[np.bool_]) -> dict[int, NDArray[np.int32]]:
     """Return the categories that the splits by categories test."""
     if "split_type" not in fields:
         return {}
@@ -154,8 +154,8 @@ def _without_deleted_nodes(tree: Tree, n_deleted: int) -> Tree:
     order = _breadth_first(tree.left, tree.right)
     if order.size + n_deleted != n_nodes:
         raise ModelFileError(f"{n_nodes - order.size} nodes are in no tree, and num_deleted is {n_deleted}")
-    number = np.full(n_nodes + 1, -1)
-    number[order] = np.arange(order.size)
+    number = np.full(n_nodes + 1, -1, np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
     kept = {
         name: getattr(tree, name)[order]
         for name in (
@@ -173,9 +173,9 @@ def _without_deleted_nodes(tree: Tree, n_deleted: int) -> Tree:
     return Tree(left=number[tree.left[order]], right=number[tree.right[order]], category_sets=sets, **kept)
 
 
-def _breadth_first(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def _breadth_first(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the nodes that are reached from the root, level by level."""
-    level = np.zeros(1, np.int64)
+    level = np.zeros(1, np.int32)
     levels = [level]
     n_reached = 1
     while True:

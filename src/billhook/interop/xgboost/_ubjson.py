@@ -80,7 +80,9 @@ class UbjsonReader:
             raise ModelFileError(f"this UBJSON has an array of an unknown type {type_!r} at byte {self.place - 1:,}")
         dtype = np.dtype(DTYPES[type_])
         length = self._length(bytes_each=dtype.itemsize)
-        return np.frombuffer(self._take(length * dtype.itemsize), dtype)
+        start = self.place
+        self.place += length * dtype.itemsize
+        return np.frombuffer(self.data, dtype, length, start)
 
     def _text(self) -> str:
         taken = self._take(self._length(bytes_each=1))

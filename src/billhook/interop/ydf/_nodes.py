@@ -3,12 +3,13 @@
 import struct
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
+from billhook._types import Bytes
 from billhook.interop.ydf._spec import BOOLEAN, CATEGORICAL, DISCRETIZED, NUMERICAL, InputColumn
 from billhook.interop.ydf._wire import (
     BYTES,
@@ -16,7 +17,6 @@ from billhook.interop.ydf._wire import (
     EIGHT_BYTES,
     FOUR_BYTES,
     VARINT,
-    Bytes,
     Found,
     fields_of,
     gathered,
@@ -51,8 +51,15 @@ REFUSED = {
     OBLIQUE: "oblique splits, which test several features at once: train with split_axis='AXIS_ALIGNED'",
     VECTOR_SEQUENCE: "splits of vector sequences: train without such features",
 }
+# How many nodes are decoded together: few enough that the processor's caches hold them.
+AT_ONCE = 2**15
 # Decompressed. Larger ones are read uncompressed.
 MOST_BYTES = 2**31
+
+
+NOTHING = np.zeros(0, np.int64)
+# Sets by the kind of test, the number of the feature, and the bytes that stand for them.
+KnownSets = dict[tuple[int, int, bytes], NDArray[np.int64]]
 
 
 class NodeTable(NamedTuple):
@@ -67,24 +74,30 @@ class NodeTable(NamedTuple):
         Whether it says.
     top_class : int64 array
         The number of the most frequent class, from 1; 0 where a node does not say.
-    n_rows, row_weight, gain : arrays
+    row_weight, n_rows, gain : arrays
     feature, threshold, missing_positive : arrays
         Of a split, which is positive where x > threshold; where x is missing if `missing_positive`.
     sets : dict
         The categories for which a categorical split is positive, by node.
+    tells_unknown : bool
+        Whether a split sends a category that is not in the dictionary elsewhere than a missing one.
     """
 
     is_split: NDArray[np.bool_]
     values: NDArray[np.float64]
     has_value: NDArray[np.bool_]
     top_class: NDArray[np.int64]
-    n_rows: NDArray[np.int64]
     row_weight: NDArray[np.float64]
+    n_rows: NDArray[np.int64]
     gain: NDArray[np.float64]
     feature: NDArray[np.int64]
     threshold: NDArray[np.float32]
     missing_positive: NDArray[np.bool_]
     sets: dict[int, NDArray[np.int64]]
+    tells_unknown: bool
+
+
+ARRAYS = NodeTable._fields[:-2]
 
 
 def nodes_in(folder: Path, n_shards: int, features: dict[int, InputColumn], n_classes: int) -> NodeTable:
@@ -101,61 +114,112 @@ def nodes_in(folder: Path, n_shards: int, features: dict[int, InputColumn], n_cl
         Of a classifier that keeps the frequencies of classes, else 0.
     """
     data, start, end = _messages(folder, n_shards)
+    chunks = [slice(first, first + AT_ONCE) for first in range(0, start.size, AT_ONCE)]
+    known: KnownSets = {}
+    tables = [_nodes(data, start[chunk], end[chunk], features, n_classes, known) for chunk in chunks]
+    if not tables:
+        raise ModelFileError("the model has no nodes")
+    sets = {
+        chunk.start + node: categories
+        for chunk, table in zip(chunks, tables, strict=True)
+        for node, categories in table.sets.items()
+    }
+    arrays = {name: np.concatenate([getattr(table, name) for table in tables]) for name in ARRAYS}
+    return NodeTable(**arrays, sets=sets, tells_unknown=any(table.tells_unknown for table in tables))
+
+
+def _nodes(
+    data: Bytes,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    features: dict[int, InputColumn],
+    n_classes: int,
+    known: KnownSets,
+) -> NodeTable:
+    """Return the nodes between each start and end; sets that come again are taken from `known`."""
     n_nodes = start.size
     node = fields_of(data, start, end, NODE)
-    condition = node[3]
-    is_split = np.zeros(n_nodes, np.bool_)
-    is_split[condition.message] = True
     outputs = _class_values(data, node[1], n_nodes, n_classes) if n_classes else _numbers(data, node[2], n_nodes)
-    split = fields_of(data, condition.start, condition.end, CONDITION)
+    splits = node[3].message
+    is_split = np.zeros(n_nodes, np.bool_)
+    is_split[splits] = True
+    conditions = _conditions(data, node[3], features, known)
+
+    def of_nodes(values: NDArray[Any], of_leaf: Any) -> NDArray[Any]:
+        array = np.full(n_nodes, of_leaf, values.dtype)
+        array[splits] = values
+        return array
+
+    return NodeTable(
+        is_split,
+        *outputs,
+        n_rows=node[4].numbers(n_nodes),
+        gain=of_nodes(conditions.gain, 0.0),
+        feature=of_nodes(conditions.feature, -1),
+        threshold=of_nodes(conditions.threshold, 0.0),
+        missing_positive=of_nodes(conditions.missing_positive, False),
+        sets={int(splits[k]): categories for k, categories in conditions.sets.items()},
+        tells_unknown=conditions.tells_unknown,
+    )
+
+
+class Conditions(NamedTuple):
+    """The splits alone; the fields mean what NodeTable's of the same names mean, and `sets` are by split."""
+
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float32]
+    missing_positive: NDArray[np.bool_]
+    gain: NDArray[np.float64]
+    sets: dict[int, NDArray[np.int64]]
+    tells_unknown: bool
+
+
+def _conditions(data: Bytes, condition: Found, features: dict[int, InputColumn], known: KnownSets) -> Conditions:
+    fields = fields_of(data, condition.start, condition.end, CONDITION)
     n_splits = condition.message.size
-    if split[2].message.size != n_splits or split[3].message.size != n_splits:
+    if fields[2].message.size != n_splits or fields[3].message.size != n_splits:
         raise ModelFileError("a split lacks its attribute or its test")
-    place_of = {place: number for number, place in enumerate(features)}
-    attribute = split[2].numbers(n_splits)
-    known, inverse = np.unique(attribute, return_inverse=True)
-    if not set(known.tolist()) <= set(place_of):
-        raise ModelFileError("a split tests a column that is no feature of the model")
-    number = np.array([place_of[place] for place in known.tolist()], np.int64)[inverse] if n_splits else attribute
-    test_of = fields_of(data, *_spans(split[3], n_splits), TESTS)
-    threshold, is_checked, sets = np.zeros(n_splits, np.float32), np.zeros(n_splits, np.bool_), {}
     columns = list(features.values())
-    types = np.array([column.type for column in columns])
-    for test, found in test_of.items():
-        if not found.message.size:
+    feature = _places(fields[2].numbers(n_splits), list(features))
+    types = np.array([column.type for column in columns])[feature]
+    missing_positive = fields[1].numbers(n_splits) != 0
+    threshold, n_tests = np.zeros(n_splits, np.float32), np.zeros(n_splits, np.int64)
+    sets: dict[int, NDArray[np.int64]] = {}
+    tells_unknown = False
+    for test, found in fields_of(data, *_spans(fields[3], n_splits), TESTS).items():
+        own = found.message
+        if not own.size:
             continue
         if test in REFUSED:
             raise TypeError(f"as_forest does not read {REFUSED[test]}")
-        if test in TYPE_OF_TEST and (types[number[found.message]] != TYPE_OF_TEST[test]).any():
+        if test in TYPE_OF_TEST and (types[own] != TYPE_OF_TEST[test]).any():
             raise ModelFileError("a split tests a feature of another type")
-        if is_checked[found.message].any():
-            raise ModelFileError("a split has two tests")
-        is_checked[found.message] = True
+        n_tests[own] += 1
         if test in (CONTAINS, IN_BITMAP):
-            sets |= _sets(data, found, test, number, columns)
+            of_test = _sets(data, found, test, feature, columns, known)
+            has_unknown = [categories.size > 0 and categories[0] == 0 for categories in of_test.values()]
+            tells_unknown |= bool((missing_positive[list(of_test)] != has_unknown).any())
+            sets |= of_test
         else:
-            threshold[found.message] = _thresholds(data, found, test, number, columns)
-    if not is_checked.all():
-        raise ModelFileError("a split lacks its test")
-    feature, thresholds = np.full(n_nodes, -1), np.zeros(n_nodes, np.float32)
-    feature[condition.message], thresholds[condition.message] = number, threshold
-    missing_positive = np.zeros(n_nodes, np.bool_)
-    # Whether a value is missing is known of every value.
-    missing_positive[condition.message] = split[1].numbers(n_splits) != 0
-    missing_positive[condition.message[test_of[IS_MISSING].message]] = True
-    gain = np.zeros(n_nodes)
-    gain[condition.message] = split[6].floats(data, n_splits, "<f4")
-    return NodeTable(
-        is_split,
-        *outputs[:3],
-        n_rows=node[4].numbers(n_nodes),
-        row_weight=outputs[3],
-        gain=np.nan_to_num(gain),
-        feature=feature,
-        threshold=thresholds,
-        missing_positive=missing_positive,
-        sets={int(condition.message[k]): categories for k, categories in sets.items()},
-    )
+            threshold[own] = _thresholds(data, found, test, feature, columns)
+        if test == IS_MISSING:
+            missing_positive[own] = True
+            tells_unknown |= bool((types[own] == CATEGORICAL).any())
+    if (n_tests != 1).any():
+        raise ModelFileError("a split must have one test")
+    gain = np.nan_to_num(fields[6].floats(data, n_splits, "<f4")).astype(np.float64)
+    return Conditions(feature, threshold, missing_positive, gain, sets, tells_unknown)
+
+
+def _places(attribute: NDArray[np.int64], features: list[int]) -> NDArray[np.int64]:
+    """Return the number of the feature for each of these columns of the data."""
+    order = np.argsort(features)
+    ordered = np.array(features, np.int64)[order]
+    place = np.searchsorted(ordered, attribute).clip(max=ordered.size - 1)
+    if (ordered[place] != attribute).any():
+        raise ModelFileError("a split tests a column that is no feature of the model")
+    places: NDArray[np.int64] = order[place]
+    return places
 
 
 def _messages(folder: Path, n_shards: int) -> tuple[Bytes, NDArray[np.int64], NDArray[np.int64]]:
@@ -164,19 +228,18 @@ def _messages(folder: Path, n_shards: int) -> tuple[Bytes, NDArray[np.int64], ND
         raise ModelFileError(f"the model has {n_shards} files of nodes")
     parts = [_shard(folder / f"nodes-{shard:05d}-of-{n_shards:05d}") for shard in range(n_shards)]
     data = b"".join(parts)
-    starts, ends = [], []
-    place, unpack = 0, struct.Struct("<I").unpack_from
+    place, end, places = 0, len(data), [0]
+    length_at, add = struct.Struct("<I").unpack_from, places.append
     try:
-        while place < len(data):
-            start = place + 4
-            place = start + unpack(data, place)[0]
-            starts.append(start)
-            ends.append(place)
+        while place < end:
+            place += 4 + length_at(data, place)[0]
+            add(place)
     except struct.error:
         raise ModelFileError(CUT_OFF) from None
-    if place != len(data):
+    if place != end:
         raise ModelFileError(CUT_OFF)
-    return np.frombuffer(data, np.uint8), np.array(starts, np.int64), np.array(ends, np.int64)
+    limits = np.array(places, np.int64)
+    return np.frombuffer(data, np.uint8), limits[:-1] + 4, limits[1:]
 
 
 def _shard(path: Path) -> bytes:
@@ -246,7 +309,7 @@ def _numbers(data: Bytes, found: Found, n_nodes: int) -> Outputs:
 
 
 def _thresholds(
-    data: Bytes, found: Found, test: int, number: NDArray[np.int64], columns: list[InputColumn]
+    data: Bytes, found: Found, test: int, feature: NDArray[np.int64], columns: list[InputColumn]
 ) -> NDArray[np.float32]:
     """Return the largest values for which splits are negative."""
     n_splits = found.message.size
@@ -259,31 +322,34 @@ def _thresholds(
     else:
         boundary = fields_of(data, found.start, found.end, {1: VARINT})[1].numbers(n_splits) - 1
         lowest = np.empty(n_splits, np.float32)
-        for feature in np.unique(number[found.message]):
-            own = np.flatnonzero(number[found.message] == feature)
-            boundaries = columns[feature].boundaries
+        for place in np.unique(feature[found.message]):
+            own = np.flatnonzero(feature[found.message] == place)
+            boundaries = columns[place].boundaries
             if (boundary[own] < 0).any() or (boundary[own] >= boundaries.size).any():
-                raise ModelFileError(f"a split of {columns[feature].name!r} tests a boundary that is not there")
+                raise ModelFileError(f"a split of {columns[place].name!r} tests a boundary that is not there")
             lowest[own] = boundaries[boundary[own]]
     # It asks for larger or equal.
     return np.nextafter(lowest.astype(np.float32), np.float32(-np.inf))
 
 
 def _sets(
-    data: Bytes, found: Found, test: int, number: NDArray[np.int64], columns: list[InputColumn]
+    data: Bytes,
+    found: Found,
+    test: int,
+    feature: NDArray[np.int64],
+    columns: list[InputColumn],
+    known: KnownSets,
 ) -> dict[int, NDArray[np.int64]]:
     """Return the categories that splits contain, by split; equal ones share their memory."""
     fields = fields_of(data, found.start, found.end, {1: BYTES})[1]
-    text = data.tobytes()
-    nothing = np.zeros(0, np.int64)
-    sets = dict.fromkeys(found.message.tolist(), nothing)
-    known: dict[tuple[int, bytes], NDArray[np.int64]] = {}
-    for split, start, end in zip(
-        found.message[fields.message].tolist(), fields.start.tolist(), fields.end.tolist(), strict=True
-    ):
-        key = int(number[split]), text[start:end]
+    content = data.data
+    sets = dict.fromkeys(found.message.tolist(), NOTHING)
+    splits = found.message[fields.message]
+    places = zip(splits.tolist(), feature[splits].tolist(), fields.start.tolist(), fields.end.tolist(), strict=True)
+    for split, column, start, end in places:
+        key = test, column, content[start:end].tobytes()
         if key not in known:
-            known[key] = _categories(key[1], test, len(columns[key[0]].categories))
+            known[key] = _categories(key[2], test, len(columns[column].categories))
         sets[split] = known[key]
     return sets
 

@@ -11,7 +11,15 @@ from billhook._files import ModelFileError
 from billhook.forest import Forest
 from billhook.interop._stack import Tree, growth_rank, mean_of_leaves, stack
 from billhook.interop.ydf._nodes import NodeTable, nodes_in
-from billhook.interop.ydf._spec import CATEGORICAL, as_floats, as_number, column_at, encoding_of, text_in
+from billhook.interop.ydf._spec import (
+    CATEGORICAL,
+    as_floats,
+    as_number,
+    column_at,
+    encoded_names,
+    encoding_of,
+    text_in,
+)
 from billhook.interop.ydf._wire import fields_in, integers_in
 
 CLASSIFICATION, REGRESSION, RANKING = 1, 2, 3
@@ -60,8 +68,10 @@ class Ensemble(NamedTuple):
 def read(model: Any) -> Forest:
     """Return a model of ydf as a forest: random forests, CART, gradient boosted trees.
 
-    A feature of text is the number of its category in the model's dictionary, and 0 if it is not there. In a data
-    frame, categories that the model does not know count as missing, which ydf tells apart: "<OOD>" stands for them.
+    A categorical feature is the number of its category in the model's dictionary, and 0 if it is not there. Data
+    frames are encoded, and a category that is not there counts as missing, as models have it by default. One that
+    tells the two apart, by `missing_value_policy` or `allow_na_conditions`, takes no data frame with its columns: its
+    features are called so that this is seen, "colour (number)".
 
     Parameters
     ----------
@@ -107,9 +117,16 @@ def _forest_in(folder: Path, origin: str | None) -> Forest:
     n_classes = 0 if classes is None else classes.size
     fields = fields_in(_bytes_of(folder / HEADERS[kind]))
     ensemble = _random_forest(fields, n_classes) if kind == "RANDOM_FOREST" else _boosted(fields, n_classes)
-    encoding = encoding_of(list(features.values()))
-    keeps_frequencies = n_classes if kind == "RANDOM_FOREST" else 0
-    nodes = nodes_in(folder, ensemble.n_shards, features, keeps_frequencies)
+    inputs = list(features.values())
+    if not inputs:
+        raise ModelFileError("the model has no features")
+    encoding = encoding_of(inputs)
+    names = encoded_names(inputs)
+    nodes = nodes_in(folder, ensemble.n_shards, features, n_classes if kind == "RANDOM_FOREST" else 0)
+    if encoding is not None and not nodes.tells_unknown:
+        names = encoding.feature_names
+    else:
+        encoding = None
     trees = _trees(nodes, ensemble)
     columns_of_trees = np.zeros(len(trees), np.int32)
     if ensemble.link == "softmax":
@@ -126,9 +143,7 @@ def _forest_in(folder: Path, origin: str | None) -> Forest:
         task="regression" if classes is None else "classification",
         n_features=len(features),
         classes=classes,
-        feature_names=tuple(column.name for column in features.values())
-        if encoding is None
-        else encoding.feature_names,
+        feature_names=names,
         encoding=encoding,
         origin=origin or ("ydf.RandomForestModel" if kind == "RANDOM_FOREST" else "ydf.GradientBoostedTreesModel"),
     )

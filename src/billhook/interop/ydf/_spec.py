@@ -82,6 +82,11 @@ def encoding_of(columns: list[InputColumn]) -> Encoding | None:
     )
 
 
+def encoded_names(columns: list[InputColumn]) -> tuple[str, ...]:
+    """Return names of the features which say that categories come as numbers."""
+    return tuple(f"{column.name} (number)" if column.type == CATEGORICAL else column.name for column in columns)
+
+
 def as_bytes(value: Any) -> bytes:
     """Return the bytes of a field, or refuse a number."""
     if not isinstance(value, bytes):

@@ -12,14 +12,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
+from billhook._types import Bytes
 
 VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
 LENGTHS = {EIGHT_BYTES: 8, FOUR_BYTES: 4}
 # Of a message that is decoded together with others, where a field comes once at most.
 MAX_FIELDS = 32
 CUT_OFF = "the model is cut off, or damaged"
-
-Bytes = NDArray[np.uint8]
 
 
 class Found(NamedTuple):
@@ -103,15 +102,16 @@ def fields_in(data: bytes) -> dict[int, list[Any]]:
         tag, place = _varint(data, place)
         type_ = tag % 8
         if type_ == VARINT:
-            value, place = _varint(data, place)
+            number, place = _varint(data, place)
+            fields.setdefault(tag // 8, []).append(number)
         elif type_ in (EIGHT_BYTES, FOUR_BYTES, BYTES):
             length, place = (LENGTHS[type_], place) if type_ in LENGTHS else _varint(data, place)
-            value, place = data[place : place + length], place + length
-            if place > len(data):
+            content, place = data[place : place + length], place + length
+            if length < 0 or place > len(data):
                 raise ModelFileError(CUT_OFF)
+            fields.setdefault(tag // 8, []).append(content)
         else:
             raise ModelFileError(CUT_OFF)
-        fields.setdefault(tag // 8, []).append(value)
     return fields
 
 
