@@ -17,8 +17,9 @@ READERS = {
 }
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
-    "HistGradientBoosting*, AdaBoostClassifier over trees; XGBoost's XGBClassifier, XGBRegressor, XGBRanker, XGBRF*, "
-    "Booster; LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster; CatBoost's CatBoostClassifier, "
+    "HistGradientBoosting*, AdaBoostClassifier over trees, IsolationForest, Voting*, Stacking* and "
+    "CalibratedClassifierCV of those that are sums, and Pipeline; XGBoost's XGBClassifier, XGBRegressor, XGBRanker, "
+    "XGBRF*, Booster; LightGBM's LGBMClassifier, LGBMRegressor, LGBMRanker, Booster; CatBoost's CatBoostClassifier, "
     "CatBoostRegressor, CatBoostRanker, CatBoost; ydf's RandomForestModel, GradientBoostedTreesModel; "
     "onnx.ModelProto with a tree ensemble; treelite.Model"
 )
@@ -34,7 +35,11 @@ def as_forest(model: Any, *, output: int | None = None) -> Forest:
     ----------
     model : fitted estimator
         From scikit-learn: RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees,
-        GradientBoosting*, HistGradientBoosting* (without categorical splits), AdaBoostClassifier over trees. From
+        GradientBoosting*, HistGradientBoosting*, AdaBoostClassifier over trees, IsolationForest; votes, stacks with a
+        linear end and calibrated classifiers of those, where they are sums of leaf values; searches over them. A
+        Pipeline of steps that work column by column (scalers, imputers, discretizers, encoders, ColumnTransformer)
+        before any model, of any library, is read as a forest that takes what the pipeline takes: thresholds are those
+        of the raw values, as the steps compute them in float64, and the forest is as large as the model alone. From
         XGBoost: XGBClassifier, XGBRegressor, XGBRanker, XGBRFClassifier, XGBRFRegressor, Booster. From LightGBM:
         LGBMClassifier, LGBMRegressor, LGBMRanker, Booster. From CatBoost: CatBoostClassifier, CatBoostRegressor,
         CatBoostRanker, CatBoost (without counters of categories, text and embeddings). From ydf: RandomForestModel

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,14 @@ from billhook.forest import Forest, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 # The thresholds of the forests that are stacked, while somebody asks for them.
-_recorded: ContextVar[list[NDArray[Any]] | None] = ContextVar("_recorded", default=None)
+_recorded: ContextVar[list["Thresholds"] | None] = ContextVar("_recorded", default=None)
+
+
+class Thresholds(NamedTuple):
+    """The thresholds of all nodes of a forest before they were rounded to float32, and how it rounds its rows."""
+
+    threshold: NDArray[Any]
+    rounding: str
 
 
 DTYPES = {
@@ -91,19 +98,19 @@ def join(
         columns[name][is_leaf] = of_leaf
     recorded = _recorded.get()
     if recorded is not None:
-        recorded.append(columns["threshold"])
+        recorded.append(Thresholds(columns["threshold"], other.get("rounding", "nearest")))
     columns["threshold"] = round_down(columns["threshold"])
     arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
     return Forest(**arrays, offset=offset, category_set=category_set, **sets._asdict(), **other)
 
 
 @contextmanager
-def recorded_thresholds() -> Iterator[list[NDArray[Any]]]:
+def recorded_thresholds() -> Iterator[list[Thresholds]]:
     """Give the thresholds of every forest that is stacked meanwhile, before they are rounded to float32.
 
     Whoever computes the features of a model in float64 compares with these.
     """
-    recorded: list[NDArray[Any]] = []
+    recorded: list[Thresholds] = []
     token = _recorded.set(recorded)
     try:
         yield recorded

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from billhook.forest import Forest, round_down
 from billhook.interop._dispatch import as_forest
-from billhook.interop._stack import are_recorded, recorded_thresholds
+from billhook.interop._stack import Thresholds, are_recorded, recorded_thresholds
 from billhook.interop.sklearn._fold import folded
 from billhook.interop.sklearn._routes import Route, Routes, through
 
@@ -35,7 +35,7 @@ def read_pipeline(model: Any, output: int | None) -> Forest:
             f"as_forest cannot read a pipeline whose {type(last).__name__} encodes categories itself; pass it alone, "
             "with the rows as the steps before it make them"
         )
-    exact = _exact(forest, np.concatenate([np.zeros(0), *recorded]))
+    exact = _exact(forest, recorded, last)
     names = getattr(steps[0], "feature_names_in_", None)
     n_columns = int(steps[0].n_features_in_)
     routes = Routes(tuple(Route(column) for column in range(n_columns)))
@@ -45,12 +45,18 @@ def read_pipeline(model: Any, output: int | None) -> Forest:
     return folded(forest, exact, routes.columns, n_columns, names)
 
 
-def _exact(forest: Forest, recorded: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _exact(forest: Forest, recorded: list[Thresholds], last: Any) -> NDArray[np.float64] | None:
     """Return the thresholds with which the model compares float64 numbers; None if it compares float32 numbers."""
-    if forest.rounding == "nearest" or recorded.size != forest.n_nodes:
+    if forest.rounding == "nearest":
         return None
+    exact = np.concatenate([np.zeros(0), *(one.threshold for one in recorded)])
+    if any(one.rounding == "nearest" for one in recorded) or exact.size != forest.n_nodes:
+        raise TypeError(
+            f"as_forest cannot read a pipeline with a {type(last).__name__} some of whose members compare float32 "
+            "numbers and some float64 numbers, or count nothing; move the steps before it into each of its members"
+        )
     # Where the model's categories have become thresholds, none was recorded.
-    return np.where(round_down(recorded) == forest.threshold, recorded, forest.threshold)
+    return np.where(round_down(exact) == forest.threshold, exact, forest.threshold)
 
 
 def _unfolded(model: Any) -> tuple[list[Any], Any]:

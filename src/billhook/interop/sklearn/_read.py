@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -17,6 +18,10 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
     RandomTreesEmbedding,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -34,6 +39,13 @@ from billhook.interop._dispatch import as_forest
 from billhook.interop.sklearn._averages import read_bagging, read_forest, read_single
 from billhook.interop.sklearn._boosting import read_ada_boost, read_gradient_boosting
 from billhook.interop.sklearn._checks import check_predicts_as, checked_output, n_outputs_of
+from billhook.interop.sklearn._ensembles import (
+    read_calibrated,
+    read_stacking_classifier,
+    read_stacking_regressor,
+    read_voting_classifier,
+    read_voting_regressor,
+)
 from billhook.interop.sklearn._hist_boosting import read_hist_gradient_boosting
 from billhook.interop.sklearn._isolation import read_isolation_forest
 from billhook.interop.sklearn._pipeline import read_pipeline
@@ -106,4 +118,9 @@ WRAPPERS: dict[type, Callable[[Any, int | None], Forest]] = {
     GridSearchCV: _read_best,
     RandomizedSearchCV: _read_best,
     FrozenEstimator: _read_frozen,
+    VotingClassifier: read_voting_classifier,
+    VotingRegressor: read_voting_regressor,
+    StackingClassifier: read_stacking_classifier,
+    StackingRegressor: read_stacking_regressor,
+    CalibratedClassifierCV: read_calibrated,
 }

@@ -17,7 +17,7 @@ from billhook.interop.ydf._wire import (
     EIGHT_BYTES,
     FOUR_BYTES,
     VARINT,
-    Found,
+    MessageField,
     fields_of,
     gathered,
     integers_in,
@@ -174,7 +174,9 @@ class Conditions(NamedTuple):
     tells_unknown: bool
 
 
-def _conditions(data: Bytes, condition: Found, features: dict[int, InputColumn], known: KnownSets) -> Conditions:
+def _conditions(
+    data: Bytes, condition: MessageField, features: dict[int, InputColumn], known: KnownSets
+) -> Conditions:
     fields = fields_of(data, condition.start, condition.end, CONDITION)
     n_splits = condition.message.size
     if fields[2].message.size != n_splits or fields[3].message.size != n_splits:
@@ -265,7 +267,7 @@ def _shard(path: Path) -> bytes:
     return unpacked
 
 
-def _spans(found: Found, n_messages: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _spans(found: MessageField, n_messages: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where a field of each message is; all have it."""
     start, end = np.empty(n_messages, np.int64), np.empty(n_messages, np.int64)
     start[found.message], end[found.message] = found.start, found.end
@@ -275,7 +277,7 @@ def _spans(found: Found, n_messages: int) -> tuple[NDArray[np.int64], NDArray[np
 Outputs = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.float64]]
 
 
-def _class_values(data: Bytes, found: Found, n_nodes: int, n_classes: int) -> Outputs:
+def _class_values(data: Bytes, found: MessageField, n_nodes: int, n_classes: int) -> Outputs:
     """Return class probabilities, which nodes have them, their most frequent class, and their weight."""
     output = fields_of(data, found.start, found.end, CLASSIFIER)
     counts = fields_of(data, output[2].start, output[2].end, CLASS_COUNTS)
@@ -296,7 +298,7 @@ def _class_values(data: Bytes, found: Found, n_nodes: int, n_classes: int) -> Ou
     return values, has_value, top_class, weight
 
 
-def _numbers(data: Bytes, found: Found, n_nodes: int) -> Outputs:
+def _numbers(data: Bytes, found: MessageField, n_nodes: int) -> Outputs:
     """Return the number that each node predicts, which nodes have one, nothing, and their weight."""
     output = fields_of(data, found.start, found.end, REGRESSOR)
     moments = fields_of(data, output[2].start, output[2].end, MOMENTS)
@@ -309,7 +311,7 @@ def _numbers(data: Bytes, found: Found, n_nodes: int) -> Outputs:
 
 
 def _thresholds(
-    data: Bytes, found: Found, test: int, feature: NDArray[np.int64], columns: list[InputColumn]
+    data: Bytes, found: MessageField, test: int, feature: NDArray[np.int64], columns: list[InputColumn]
 ) -> NDArray[np.float32]:
     """Return the largest values for which splits are negative."""
     n_splits = found.message.size
@@ -334,7 +336,7 @@ def _thresholds(
 
 def _sets(
     data: Bytes,
-    found: Found,
+    found: MessageField,
     test: int,
     feature: NDArray[np.int64],
     columns: list[InputColumn],

@@ -43,7 +43,7 @@ HEADERS = {"RANDOM_FOREST": "random_forest_header.pb", "GRADIENT_BOOSTED_TREES":
 MOST_EXPONENT = 19.0
 
 
-class Ensemble(NamedTuple):
+class HeaderOfTrees(NamedTuple):
     """What the header of a kind of model says.
 
     Attributes
@@ -167,8 +167,8 @@ def _integers(fields: dict[int, list[Any]], number: int) -> list[int]:
     ]
 
 
-def _random_forest(fields: dict[int, list[Any]], n_classes: int) -> Ensemble:
-    return Ensemble(
+def _random_forest(fields: dict[int, list[Any]], n_classes: int) -> HeaderOfTrees:
+    return HeaderOfTrees(
         n_shards=as_number(fields, 1),
         n_trees=as_number(fields, 2),
         averages=True,
@@ -178,7 +178,7 @@ def _random_forest(fields: dict[int, list[Any]], n_classes: int) -> Ensemble:
     )
 
 
-def _boosted(fields: dict[int, list[Any]], n_classes: int) -> Ensemble:
+def _boosted(fields: dict[int, list[Any]], n_classes: int) -> HeaderOfTrees:
     loss = as_number(fields, 3)
     link = LINKS.get(loss)
     if link is None or (n_classes > 0) != (link in ("logistic", "softmax")):
@@ -187,10 +187,12 @@ def _boosted(fields: dict[int, list[Any]], n_classes: int) -> Ensemble:
     base = as_floats(fields, 4).astype(np.float64)
     if base.size != n_columns or as_number(fields, 5, default=1) != n_columns:
         raise ModelFileError(f"the model has {base.size} initial predictions for {n_columns} outputs")
-    return Ensemble(as_number(fields, 1), as_number(fields, 2), averages=False, votes=False, link=link, base=base)
+    return HeaderOfTrees(
+        as_number(fields, 1), as_number(fields, 2), averages=False, votes=False, link=link, base=base
+    )
 
 
-def _trees(nodes: NodeTable, ensemble: Ensemble) -> list[Tree]:
+def _trees(nodes: NodeTable, ensemble: HeaderOfTrees) -> list[Tree]:
     negative, positive, root = _children(nodes.is_split, ensemble.n_trees)
     if not nodes.has_value[~nodes.is_split].all():
         raise ModelFileError("a leaf has no value")

@@ -21,7 +21,7 @@ MAX_FIELDS = 32
 CUT_OFF = "the model is cut off, or damaged"
 
 
-class Found(NamedTuple):
+class MessageField(NamedTuple):
     """One field of many messages.
 
     Attributes
@@ -61,7 +61,7 @@ def gathered(data: Bytes, start: NDArray[np.int64], length: int) -> Bytes:
 
 def fields_of(
     data: Bytes, start: NDArray[np.int64], end: NDArray[np.int64], known: Mapping[int, int]
-) -> dict[int, Found]:
+) -> dict[int, MessageField]:
     """Return the fields of the messages that lie between each start and end.
 
     Parameters
@@ -72,7 +72,7 @@ def fields_of(
         The fields that a message may have, each once at most. Others are refused.
     """
     place, message = start.copy(), np.arange(start.size)
-    parts: dict[int, list[Found]] = {number: [] for number in known}
+    parts: dict[int, list[MessageField]] = {number: [] for number in known}
     for _ in range(MAX_FIELDS):
         is_open = place < end
         place, end, message = place[is_open], end[is_open], message[is_open]
@@ -141,7 +141,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 
 def _found(
     data: Bytes, message: NDArray[np.int64], place: NDArray[np.int64], limit: NDArray[np.int64], type_: int
-) -> Found:
+) -> MessageField:
     number = np.zeros(place.size, np.int64)
     if type_ == VARINT:
         number, end = _varints(data, place, limit)
@@ -155,7 +155,7 @@ def _found(
         start, end = place, place + LENGTHS[type_]
         if (end > limit).any():
             raise ModelFileError(CUT_OFF)
-    return Found(message, start, end, number)
+    return MessageField(message, start, end, number)
 
 
 def _varints(
@@ -176,11 +176,11 @@ def _varints(
     raise ModelFileError(CUT_OFF)
 
 
-def _joined(parts: list[Found]) -> Found:
+def _joined(parts: list[MessageField]) -> MessageField:
     if not parts:
         nothing = np.zeros(0, np.int64)
-        return Found(nothing, nothing, nothing, nothing)
-    joined = Found(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return MessageField(nothing, nothing, nothing, nothing)
+    joined = MessageField(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     if np.bincount(joined.message).max() > 1:
         raise ModelFileError("a node has a field twice")
     return joined
