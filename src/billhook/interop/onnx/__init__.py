@@ -47,10 +47,8 @@ def read_file(path: str | PathLike[str]) -> Forest:
     except ImportError:
         raise ImportError("to read a file of ONNX needs onnx: pip install 'billhook[onnx]'") from None
     try:
-        model = onnx.load_model_from_string(Path(path).read_bytes())
+        return forest_of(onnx.load_model_from_string(Path(path).read_bytes()), None)
     except DecodeError:
         raise ModelFileError("the file begins as a model of ONNX, and is damaged") from None
-    try:
-        return forest_of(model, None)
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelFileError(str(error)) from None

@@ -44,19 +44,21 @@ def forest_of(model: Any, output: int | None) -> Forest:
         scores = regressor_scores(attributes, ensemble, output, by_ids)
         scores = scores._replace(link=link_after_regressor(found, model.graph))
         weight = 1 / ensemble.root.size if scores.averages else 1.0
-    return stack(
-        trees_of(replace(ensemble.nodes, value=scores.value), ensemble.root),
-        tree_weight=np.full(ensemble.root.size, weight),
-        tree_column=scores.tree_column.astype(np.int32),
-        averages=scores.averages,
-        base=scores.base,
-        link=scores.link,
-        task="regression" if scores.classes is None else "classification",
-        n_features=_n_features(found, ensemble),
-        classes=scores.classes,
-        rounding="down" if found.is_double else "nearest",
-        origin=f"onnx.{found.node.op_type}",
-    )
+    other = {
+        "tree_weight": np.full(ensemble.root.size, weight),
+        "tree_column": scores.tree_column.astype(np.int32),
+        "averages": scores.averages,
+        "base": scores.base,
+        "link": scores.link,
+        "task": "regression" if scores.classes is None else "classification",
+        "n_features": _n_features(found, ensemble),
+        "classes": scores.classes,
+        "rounding": "down" if found.is_double else "nearest",
+        "origin": f"onnx.{found.node.op_type}",
+    }
+    nodes, root = replace(ensemble.nodes, value=scores.value), ensemble.root
+    del model, found, attributes, ensemble  # which are large
+    return stack(trees_of(nodes, root), **other)
 
 
 def _n_features(found: FoundEnsemble, ensemble: OnnxTrees) -> int:

@@ -34,9 +34,8 @@ def read(model: Any, *, output: int | None = None) -> Forest:
 
 def read_file(path: str | PathLike[str]) -> Forest:
     """Return the forest of a checkpoint, which treelite's `serialize` wrote; treelite is not needed."""
-    data = Path(path).read_bytes()
     try:
-        return forest_of(read_checkpoint(data), None)
+        return forest_of(read_checkpoint(Path(path).read_bytes()), None)
     except (ValueError, TypeError, OverflowError, struct.error) as error:
         raise ModelFileError(str(error)) from None
 

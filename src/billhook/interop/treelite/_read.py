@@ -16,6 +16,17 @@ from billhook.interop.treelite._checkpoint import CATEGORICAL, LEAF, NUMERICAL, 
 
 # Treelite's numbers of its comparisons, from 1 on.
 COMPARISONS = np.array([-1, EQ, LT, LE, GT, GE])
+# What is put together of all trees at once; the rest is large, and read tree by tree.
+OF_SPLITS = (
+    "node_type",
+    "cleft",
+    "cright",
+    "split_index",
+    "default_left",
+    "threshold",
+    "cmp",
+    "category_list_right_child",
+)
 # What is read: the link, and the columns of scores that it is of.
 LINKS = {
     "identity": "identity",
@@ -50,21 +61,22 @@ def forest_of(checkpoint: Checkpoint, output: int | None) -> Forest:
     column, is_vector = _columns(checkpoint, chosen)
     root, nodes = _nodes(checkpoint, chosen, is_vector)
     about = _about(checkpoint, chosen.n_columns if link.name != "logistic" else 2)
-    return stack(
-        trees_of(nodes, root),
-        tree_weight=link.scale * _share(checkpoint, chosen, column, is_vector),
-        tree_column=column.astype(np.int32),
-        averages=checkpoint.average_tree_output,
-        base=link.scale * _base(checkpoint, chosen),
-        link=link.name,
-        task="classification" if link.is_classifier else "regression",
-        n_features=checkpoint.num_feature,
-        classes=about["classes"] if link.is_classifier else None,
-        feature_names=about["feature_names"],
-        ties=about["ties"] if link.name == "logistic" else "first",
-        rounding="down" if checkpoint.float_type == "float64" else "nearest",
-        origin="treelite.Model",
-    )
+    other = {
+        "tree_weight": link.scale * _share(checkpoint, chosen, column, is_vector),
+        "tree_column": column.astype(np.int32),
+        "averages": checkpoint.average_tree_output,
+        "base": link.scale * _base(checkpoint, chosen),
+        "link": link.name,
+        "task": "classification" if link.is_classifier else "regression",
+        "n_features": checkpoint.num_feature,
+        "classes": about["classes"] if link.is_classifier else None,
+        "feature_names": about["feature_names"],
+        "ties": about["ties"] if link.name == "logistic" else "first",
+        "rounding": "down" if checkpoint.float_type == "float64" else "nearest",
+        "origin": "treelite.Model",
+    }
+    del checkpoint  # which keeps all the bytes of a file
+    return stack(trees_of(nodes, root), **other)
 
 
 def _chosen(checkpoint: Checkpoint, output: int | None) -> ChosenTarget:
@@ -158,7 +170,7 @@ def _nodes(checkpoint: Checkpoint, chosen: ChosenTarget, is_vector: bool) -> tup
         raise ValueError("a tree has no nodes")
     root = np.append(0, np.cumsum(sizes)[:-1])
     first, end = np.repeat(root, sizes), np.repeat(root + sizes, sizes)
-    column = {name: np.concatenate([tree[name] for tree in trees]) for name in trees[0]}
+    column = {name: np.concatenate([tree[name] for tree in trees]) for name in OF_SPLITS}
     is_leaf = column["node_type"] == LEAF
     left, right = first + column["cleft"], first + column["cright"]
     if not np.isin(column["node_type"], (LEAF, NUMERICAL, CATEGORICAL)).all():
