@@ -260,7 +260,7 @@ def test_labels_are_those_of_catboost(labels, tmp_path):
         ({"loss_function": "MultiClass", "classes_count": 3}, np.arange(N_ROWS) % 3),
         ({"auto_class_weights": "Balanced"}, np.arange(N_ROWS) % 5 // 4),
     ],
-    ids=str,
+    ids=lambda part: str(part) if isinstance(part, dict) else "",
 )
 def test_classifiers_of_all_kinds_are_read(options, y):
     X = numbers(np.random.default_rng(4))

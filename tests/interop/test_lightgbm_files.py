@@ -294,6 +294,7 @@ def test_a_json_object_is_read():
         ((*ROOT, "left_child"), SPLIT, "must be numbered from 0"),
         (("pandas_categorical",), [1], "must be a list of categories"),
     ],
+    ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_json_that_is_not_known_is_refused(place, value, message):
     with pytest.raises(ModelFileError, match=message):

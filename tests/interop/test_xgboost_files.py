@@ -229,6 +229,7 @@ def length(number):
         (b"{U\x01aZ}", "no model of XGBoost, which has a part 'learner'"),
         (b"{U\x07learner[]}", "the model lacks its version"),
     ],
+    ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_ubjson_that_is_no_model_is_refused(tmp_path, content, message):
     (tmp_path / "model").write_bytes(content)
