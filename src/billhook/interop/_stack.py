@@ -125,6 +125,7 @@ def are_recorded() -> bool:
 
 def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> NDArray[np.int32]:
     """Return the order of best-first growth of one tree by the gain of its splits."""
+    _check_children(left, right)
     rank = np.empty(left.size, np.int32)
     rank_best_first(left.astype(np.int32), right.astype(np.int32), gain.astype(np.float64), rank)
     return rank
@@ -132,8 +133,20 @@ def growth_rank(left: NDArray[Any], right: NDArray[Any], gain: NDArray[Any]) -> 
 
 def mean_of_leaves(tree: Tree, value: NDArray[Any]) -> NDArray[np.float64]:
     """Return the values with every inner node's replaced by the mean, by training weight, of the leaves below."""
+    _check_children(tree.left, tree.right)
     value = value.astype(np.float64)
     average_upwards(
         tree.left.astype(np.int32), tree.right.astype(np.int32), tree.row_weight.astype(np.float64), value
     )
     return value
+
+
+def _check_children(left: NDArray[Any], right: NDArray[Any]) -> None:
+    """Raise ValueError unless each node but the first is the child of one node before it, as the kernels rely on."""
+    splits = np.flatnonzero(left >= 0)
+    children = np.concatenate([left[splits], right[splits]]).astype(np.int64)
+    parents = np.concatenate([splits, splits])
+    if (children <= parents).any() or (children >= left.size).any():
+        raise ValueError("children must come after their parent, within the same tree")
+    if np.bincount(children, minlength=1).max() > 1:
+        raise ValueError("a node is the child of two nodes: children do not form trees")
