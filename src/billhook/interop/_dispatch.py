@@ -10,7 +10,8 @@ READERS = {"sklearn": "billhook.interop.sklearn", "xgboost": "billhook.interop.x
 SUPPORTED = (
     "scikit-learn's RandomForest*, ExtraTrees*, DecisionTree*, ExtraTree*, Bagging* over trees, GradientBoosting*, "
     "HistGradientBoosting*, AdaBoostClassifier over trees, IsolationForest, Voting*, Stacking* and "
-    "CalibratedClassifierCV of those that are sums, and Pipeline; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, Booster"
+    "CalibratedClassifierCV of those that are sums, and Pipeline; XGBoost's XGBClassifier, XGBRegressor, XGBRF*, "
+    "Booster"
 )
 
 
