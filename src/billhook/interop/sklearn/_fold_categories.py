@@ -90,8 +90,6 @@ def fold_categories(
             continue
         tested = np.flatnonzero(tests.feature == feature)
         new.column[tested] = route.column
-        for test in tested:
-            new.sets.pop(int(test), None)
         if _is_of_bins(route, names):
             before = route.links[: route.encoder]
             if before not in ends:

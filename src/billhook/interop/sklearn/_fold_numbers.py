@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.forest import categories_of
 from billhook.interop.sklearn._routes import Route, carried, takes_missing, together
 from billhook.interop.sklearn._split_tests import NewTests, SplitTests
 
@@ -34,6 +35,8 @@ def fold_numbers(tests: SplitTests, new: NewTests, routes: Sequence[Route], name
                     f"as_forest cannot read a model that splits by categories of the column {names[route.column]} "
                     f"after {route.named}; leave the column as it is (feature {feature} of the model)"
                 )
+            for test in tested[tests.category_set[tested] >= 0]:
+                new.sets[int(test)] = categories_of(tests.forest, int(tests.category_set[test]))
         if in_group[0].links:
             _fold(tests, new, in_group, picked, names)
 

@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest, categories_of, pool_sets, round_down
+from billhook.forest import Forest, pool_sets, round_down
 from billhook.interop.sklearn._several_thresholds import with_steps
+
+# As a Forest keeps its sets.
+BITS = 32
+MAX_CATEGORIES = 2**24
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,18 @@ class SplitTests:
     def go_left(self, tests: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return whether each of these values goes left in each of these tests: (tests, values)."""
         left = self.compare(values[None, :], self.threshold[tests][:, None])
-        whole = np.trunc(np.where(np.isfinite(values), values, -1.0))
-        for k in np.flatnonzero(self.category_set[tests] >= 0):
-            left[k] = np.isin(whole, categories_of(self.forest, int(self.category_set[tests[k]])))
+        by_set = self.category_set[tests] >= 0
+        left[by_set] = self._are_in_sets(self.category_set[tests][by_set], values)
         return np.where(np.isnan(values)[None, :], self.missing_left[tests][:, None], left)
+
+    def _are_in_sets(self, number: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return whether each value, cut off, is in each of the sets with these numbers: (sets, values)."""
+        offset, bits = self.forest.set_offset, np.append(self.forest.set_bits, np.uint32(0))
+        is_category = (values > -1.0) & (values < MAX_CATEGORIES)
+        category = np.where(is_category, values, 0.0).astype(np.int64)
+        word = offset[number][:, None] + category // BITS
+        word = np.where(is_category & (word < offset[number + 1][:, None]), word, -1)  # the last, which is empty
+        return np.asarray(bits[word] >> (category % BITS).astype(np.uint32) & np.uint32(1), np.bool_)
 
     def compare(self, values: NDArray[np.float64], threshold: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return whether values of the model's features are at most the thresholds, as the model compares them."""
@@ -95,16 +107,13 @@ def split_tests(forest: Forest, exact: NDArray[np.float64] | None) -> SplitTests
 
 
 def nothing_new(tests: SplitTests) -> NewTests:
-    """Return the tests as they are, to be changed."""
+    """Return the tests as they are, to be changed; those of sets are to be set."""
     return NewTests(
         column=tests.feature.astype(np.int32),
         threshold=round_down(np.where(tests.category_set < 0, tests.threshold, 0.0)),
         missing_left=tests.missing_left.copy(),
         is_swapped=np.zeros(tests.feature.size, np.bool_),
-        sets={
-            int(k): categories_of(tests.forest, int(tests.category_set[k]))
-            for k in np.flatnonzero(tests.category_set >= 0)
-        },
+        sets={},
         steps={},
     )
 
