@@ -86,7 +86,7 @@ def test_regressors_answer_the_same(name):
 
 def test_refined_leaves_are_not_scaled_to_probabilities():
     forest = bh.as_forest(CLASSIFIERS["random forest, best-first"].fit(X2, y2)).truncate(max_leaves=8)
-    refined = replace(bh.refine(forest, X2, y2), value=1.7 * forest.value - 0.5, link="identity")
+    refined = replace(bh.refine(forest, X2, y2), value=1.7 * forest.value - 0.5, link="identity", refined=True)
     answer = run(bh.to_onnx(refined), X2.astype(np.float32))
     assert answer["probabilities"].min() < 0
     assert_same(refined, bh.to_onnx(refined), X2.astype(np.float32))
