@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
@@ -40,6 +40,8 @@ from onnx_graphs import (  # noqa: E402
     run,
 )
 
+# Of the active profile: an example starts a session of ONNX Runtime.
+FEWER = settings(max_examples=settings.default.max_examples // 3)
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
@@ -128,6 +130,7 @@ def test_models_of_onnxmltools_are_read(kind, task):
     assert_same(forest, run(converted, rows), rows)
 
 
+@FEWER
 @given(
     st.integers(0, 2**32), st.sampled_from([*MODES, "all"]), st.booleans(), st.sampled_from([np.float32, np.float64])
 )
@@ -147,6 +150,7 @@ def test_every_comparison_is_read(seed, modes, has_tracks, dtype):
     np.testing.assert_allclose(bh.as_forest(model).predict(X), found, atol=1e-6)
 
 
+@FEWER
 @given(st.integers(0, 2**32), st.sampled_from([SMALL, LARGE]), st.sampled_from([np.float32, np.float64]))
 def test_ensembles_of_version_5_are_read(seed, categories, dtype):
     rng = np.random.default_rng(seed)
@@ -164,6 +168,7 @@ def test_ensembles_of_version_5_are_read(seed, categories, dtype):
     np.testing.assert_allclose(bh.as_forest(model).predict(X), run(model, X)["Y"][:, 0], atol=1e-6)
 
 
+@FEWER
 @given(st.integers(0, 2**32), st.sampled_from(["NONE", "SOFTMAX"]), st.booleans(), st.booleans())
 def test_classifiers_of_three_classes_are_read(seed, post, has_base, is_text):
     rng = np.random.default_rng(seed)
@@ -175,6 +180,7 @@ def test_classifiers_of_three_classes_are_read(seed, post, has_base, is_text):
     assert_same(bh.as_forest(model), run(model, X), X)
 
 
+@FEWER
 @given(st.integers(0, 2**32), st.sampled_from(["NONE", "LOGISTIC"]), st.booleans(), st.booleans())
 def test_classifiers_of_two_classes_are_read_as_onnx_runtime_answers(seed, post, is_share, has_base):
     rng = np.random.default_rng(seed)
@@ -413,6 +419,7 @@ def test_damaged_attributes_are_refused(options, message, tmp_path):
         bh.load(path)
 
 
+@FEWER
 @given(st.data())
 def test_a_damaged_file_is_refused_or_is_a_forest(data):
     good = regressor(F1).SerializeToString()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
@@ -18,6 +18,8 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip ins
 
 from onnx_graphs import run  # noqa: E402 - where it is installed
 
+# Of the active profile: an example starts a session of ONNX Runtime.
+FEWER = settings(max_examples=settings.default.max_examples // 3)
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
@@ -52,6 +54,7 @@ def assert_same(forest, model, X):
     assert (answer["label"][clear] == forest.predict(X)[clear]).all()
 
 
+@FEWER
 @given(forests(), st.integers(0, 2**32), st.sampled_from([0, 1, 70]))
 def test_made_up_forests_answer_the_same(forest, seed, n_rows):
     X = tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features)
@@ -62,6 +65,7 @@ def test_made_up_forests_answer_the_same(forest, seed, n_rows):
     assert (again.link, again.ties, again.averages) == (forest.link, forest.ties, forest.averages)
 
 
+@FEWER
 @given(categorical_forests(), st.integers(0, 2**32))
 def test_categorical_splits_answer_the_same(forest, seed):
     X = rows_of_categories(np.random.default_rng(seed), 60, forest.n_features)
@@ -86,7 +90,7 @@ def test_regressors_answer_the_same(name):
 
 def test_refined_leaves_are_not_scaled_to_probabilities():
     forest = bh.as_forest(CLASSIFIERS["random forest, best-first"].fit(X2, y2)).truncate(max_leaves=8)
-    refined = replace(bh.refine(forest, X2, y2), value=1.7 * forest.value - 0.5, link="identity")
+    refined = replace(bh.refine(forest, X2, y2), value=1.7 * forest.value - 0.5, link="identity", refined=True)
     answer = run(bh.to_onnx(refined), X2.astype(np.float32))
     assert answer["probabilities"].min() < 0
     assert_same(refined, bh.to_onnx(refined), X2.astype(np.float32))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
@@ -15,6 +15,8 @@ from made_up import categorical_forests, forests, random_forest, rows_of_categor
 treelite = pytest.importorskip("treelite", reason="treelite is not installed: pip install 'billhook[treelite]'")
 from treelite import gtil  # noqa: E402 - where it is installed
 
+# Of the active profile: an example is predicted five times.
+FEWER = settings(max_examples=settings.default.max_examples // 3)
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
@@ -43,11 +45,13 @@ def assert_same(forest, X):
         assert again.classes.tolist() == forest.classes.tolist()
 
 
+@FEWER
 @given(forests(), st.integers(0, 2**32), st.sampled_from([1, 70]))
 def test_made_up_forests_answer_the_same(forest, seed, n_rows):
     assert_same(forest, tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features))
 
 
+@FEWER
 @given(categorical_forests(), st.integers(0, 2**32))
 def test_categorical_splits_answer_the_same(forest, seed):
     X = rows_of_categories(np.random.default_rng(seed), 60, forest.n_features)

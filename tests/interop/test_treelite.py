@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
@@ -36,6 +36,8 @@ from treelite.model_builder import (  # noqa: E402
 )
 from treelite.sklearn import import_model  # noqa: E402
 
+# Of the active profile: an example builds a model node by node.
+FEWER = settings(max_examples=settings.default.max_examples // 3)
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
@@ -255,6 +257,7 @@ def built(
     return builder.commit()
 
 
+@FEWER
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["float32", "float64"]),
@@ -371,6 +374,7 @@ def test_another_version_or_number_of_trees_is_refused(tmp_path, place, number, 
         bh.load(tmp_path / "model")
 
 
+@FEWER
 @given(st.data())
 def test_a_damaged_checkpoint_is_refused_or_is_a_forest(tmp_path_factory, data):
     good = write_checkpoint(GOOD)

@@ -39,7 +39,7 @@ class Attributes:
     def integers(self, name: str) -> NDArray[np.int64]:
         """Return a list of integers."""
         numbers = self.found[name].ints if name in self.found else ()
-        return np.fromiter(numbers, np.int64, len(numbers))
+        return np.array(numbers, np.int64)
 
     def numbers(self, name: str) -> NDArray[Any]:
         """Return a list of floats, or the tensor of them that is there in its place."""
@@ -47,7 +47,7 @@ class Attributes:
         numbers = self.found[name].floats if name in self.found else ()
         if tensor.size and len(numbers):
             raise ValueError(f"{self.operator} has both {name} and {name}_as_tensor")
-        return tensor if tensor.size else np.fromiter(numbers, np.float32, len(numbers))
+        return tensor if tensor.size else np.array(numbers, np.float32)
 
     def tensor(self, name: str) -> NDArray[Any]:
         """Return a tensor of one dimension."""

@@ -11,13 +11,12 @@ from billhook.forest import Forest
 from billhook.interop._nodes import Nodes, trees_of
 from billhook.interop._stack import stack
 from billhook.interop.onnx._attributes import Attributes
-from billhook.interop.onnx._categories import BELOW, IN_OR_OUT
+from billhook.interop.onnx._categories import BELOW, IN_OR_OUT, lookup_of
 from billhook.interop.onnx._ensemble import REGRESSOR, ensemble_by_ids
 from billhook.interop.onnx._graph import find_ensembles
 from billhook.interop.onnx._scores import check_weights, columns_of
-from billhook.interop.onnx._write import PRODUCER, ROWS, SUMS, graph_around
+from billhook.interop.onnx._write import OWN_OPERATOR, PRODUCER, ROWS, SUMS, graph_around
 
-OWN_OPERATOR = "TreeEnsembleRegressor"
 LINKS = {"Sigmoid": "logistic", "Softmax": "softmax", "Exp": "exp"}
 
 
@@ -28,7 +27,7 @@ def read_own(model: Any) -> Forest | None:
     try:
         forest = _forest(model)
         # The trees are what was read of them; all else must be what is written around them.
-        again = graph_around(forest, find_ensembles(model)[0])
+        again = graph_around(forest, lookup_of(forest))
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
         return None
     return forest if _parts(model.graph) == _parts(again) else None

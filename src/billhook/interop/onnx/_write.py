@@ -10,6 +10,7 @@ from billhook.forest import Forest
 from billhook.interop.onnx._categories import IN_OR_OUT, Lookup, Operator, lookup_of, lookup_operators
 
 PRODUCER = "billhook"
+OWN_OPERATOR = "TreeEnsembleRegressor"
 # Of 2020 and 2017: what runtimes have known for long.
 OPSET, ML_OPSET, IR_VERSION = 13, 1, 7
 ROWS, WEIGHTED, SUMS = "X", "weighted", "sums"
@@ -21,27 +22,29 @@ def write(forest: Forest) -> Any:
         from onnx import helper
     except ImportError:
         raise ImportError("to_onnx needs onnx: pip install 'billhook[onnx]'") from None
+    lookup = lookup_of(forest)
     model = helper.make_model(
-        graph_around(forest, ensemble_operator(forest, lookup_of(forest))),
+        graph_around(forest, lookup),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name=PRODUCER,
     )
     helper.set_model_props(model, {PRODUCER: json.dumps(_about(forest))})
+    # Written into its place, and not copied there, since it is large.
+    _describe_trees(next(node for node in model.graph.node if node.op_type == OWN_OPERATOR), forest, lookup)
     return model
 
 
-def graph_around(forest: Forest, ensemble: Any) -> Any:
-    """Return the graph of a forest with an operator for its trees."""
+def graph_around(forest: Forest, lookup: Lookup) -> Any:
+    """Return the graph of a forest, in which nothing is said yet of its trees."""
     from onnx import TensorProto, helper
 
-    lookup = lookup_of(forest)
     operators, constants = lookup_operators(lookup)
     after, others, outputs = _after(forest)
     constants |= others
     return helper.make_graph(
         [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
-        + [ensemble]
+        + [helper.make_node(OWN_OPERATOR, [lookup.tree_input], [WEIGHTED], domain="ai.onnx.ml")]
         + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
         PRODUCER,
         [helper.make_tensor_value_info(ROWS, TensorProto.FLOAT, [None, forest.n_features])],
@@ -67,13 +70,8 @@ def _tensor(name: str, array: NDArray[Any]) -> Any:
     return numpy_helper.from_array(array.astype(object) if array.dtype.kind == "U" else array, name)
 
 
-def ensemble_operator(forest: Forest, lookup: Lookup) -> Any:
-    """Return the operator that computes the raw scores."""
-    from onnx import NodeProto
-
-    node = NodeProto(op_type="TreeEnsembleRegressor", domain="ai.onnx.ml")
-    node.input.append(lookup.tree_input)
-    node.output.append(WEIGHTED)
+def _describe_trees(node: Any, forest: Forest, lookup: Lookup) -> None:
+    """Give the operator that computes the raw scores its trees."""
     is_leaf = forest.feature < 0
     sizes = np.diff(forest.offset)
     tree = np.repeat(np.arange(forest.n_trees), sizes)
@@ -97,7 +95,6 @@ def ensemble_operator(forest: Forest, lookup: Lookup) -> Any:
     _add(node, "target_nodeids", number[leaves])
     _add(node, "target_treeids", tree[leaves])
     _add(node, "target_weights", as_float32(weight))
-    return node
 
 
 def as_float32(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
