@@ -29,7 +29,7 @@ import billhook as bh
 MEGABYTE = 1_000_000
 # The oldest version that is supported, and what else it needs to run with the oldest of the others.
 OLDEST = {
-    "lightgbm": ("lightgbm==4.0.0",),
+    "lightgbm": ("lightgbm==4.6.0",),
     "catboost": ("catboost==1.2.8",),
     "xgboost": ("xgboost-cpu==3.0.0",),
     "onnx": ("onnx==1.17.0", "onnxruntime==1.20.0"),

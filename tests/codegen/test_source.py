@@ -176,6 +176,20 @@ def test_categorical_splits_score_the_same_in_c(
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_features", [1, 9])
+def test_ranks_beside_many_categorical_features_score_the_same_in_c(form, n_features, tmp_path):
+    """So many tables that counts of thresholds, if they were counted for these too, would take a byte more."""
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (60, 60, 60), n_features, 2, thresholds=rng.normal(size=200))
+    forest = with_sets(rng, forest, share=0.3, n_sets=20, categories=np.arange(60))
+    packed = bh.pack(forest, threshold_bits="exact", leaf_bits=6)
+    assert packed.layout.grid == "ranks"
+    assert packed.layout.n_categorical > n_features
+    rows = rows_of_categories(rng, 200, n_features, categories=np.arange(60))
+    check(packed, rows, tmp_path / "out", FORMS[form], *SANITISED)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("missing_values", [True, False])
 def test_steps_by_the_order_of_floats_score_the_same_in_c(form, missing_values, tmp_path):
     rng = np.random.default_rng(0)

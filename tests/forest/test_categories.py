@@ -216,7 +216,7 @@ def test_the_last_category_that_there_can_be_is_found():
     assert (forest.apply(X)[:, 0] == forest.left[0]).tolist() == [True, False, False]
 
 
-def test_a_forest_with_sets_is_pruned_refined_and_merged_and_not_packed(forest):
+def test_a_forest_with_sets_is_pruned_refined_merged_and_packed(forest):
     rng = np.random.default_rng(1)
     X = rows_of_categories(rng, 300, forest.n_features)
     y = forest.classes[rng.integers(0, forest.n_classes, len(X))]
@@ -232,5 +232,5 @@ def test_a_forest_with_sets_is_pruned_refined_and_merged_and_not_packed(forest):
     for tree in range(forest.n_trees):  # rows that were in one leaf still are
         pairs = {tuple(pair) for pair in np.stack([leaf[:, tree], merged.apply(X)[:, tree]], axis=1).tolist()}
         assert len(pairs) == len(set(leaf[:, tree].tolist()))
-    with pytest.raises(ValueError, match="categorical splits, and packed models have splits by thresholds only"):
-        bh.pack(forest)
+    packed = bh.pack(merged, threshold_bits="exact", leaf_bits=16)
+    assert (packed.predict(X) == merged.predict(X)).mean() > 0.99

@@ -172,7 +172,7 @@ def test_loading_what_is_not_there_says_so(tmp_path):
     ("data", "message"),
     [
         (b"", "not a Billhook model file"),
-        (b"PK\x03\x04" + bytes(100), "not a Billhook model file"),
+        (b"PK\x03\x04" + bytes(100), "no model file that Billhook knows; it reads its own and LightGBM's text"),
         (b"BILLHOOK", "not a Billhook model file"),
         (struct.pack("<8sIII", b"BILLHOOK", 3, 0, 0), "format version 3; this Billhook reads versions 1 and 2"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2**32 - 1, 0), "a header of 4,294,967,295 bytes"),

@@ -91,7 +91,7 @@ def test_a_pickled_forest_is_the_same_and_carries_no_tables(forest):
         ({"classes": np.array(["x" * 6_000_000, "y", "z"])}, "too long for so many"),
         ({"task": []}, "task must be a string, not a list"),
         ({"averages": 1}, "averages must be True or False"),
-        ({"ties": "last"}, "'last' with a logistic link"),
+        ({"ties": "last"}, "'last' with a logistic or isolation link"),
         ({"rounding": "up"}, "'nearest' or 'down', not 'up'"),
         ({"offset": np.array([0, 2**63 - 1, -2, 159])}, "offset must rise"),
         ({"n_features": 0}, "n_features"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import IsolationForest
 
 import billhook as bh
 from billhook.interop.onnx import _categories
@@ -192,3 +193,15 @@ def test_a_packed_model_is_written():
 def test_what_is_no_model_is_refused():
     with pytest.raises(TypeError, match=r"cannot read a builtins\.int"):
         bh.to_onnx(3)
+
+
+def test_isolation_forests_answer_the_same():
+    model = IsolationForest(n_estimators=12, contamination=0.2, random_state=0).fit(X2)
+    forest = bh.as_forest(model)
+    written = bh.to_onnx(forest)
+    assert_same(forest, written, X2.astype(np.float32))
+    again = bh.as_forest(written)
+    assert again.link == "isolation"
+    np.testing.assert_array_equal(again.predict(X2), model.predict(X2))
+    with pytest.raises(TypeError, match="treelite has no classes of an isolation forest; write it with to_onnx"):
+        bh.to_treelite(forest)

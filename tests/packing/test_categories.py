@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import billhook as bh
 from billhook._files import read_container, write_container
+from billhook.budget._splits import training_rows
+from billhook.budget._user_ensemble import with_all_codes
 from billhook.forest import pool_sets
-from billhook.packing import CategoryQuantizer
+from billhook.packing import CategoryQuantizer, coding_of, pack_on_codes
 from made_up import categorical_forests, random_forest, rows_of_categories, with_sets
 
 
@@ -32,7 +34,7 @@ def test_every_row_goes_the_same_way(forest, missing_values, seed):
     assume(packed.layout.n_inner > 0)  # of a constant nothing tells how large a unit is
     X = rows_of_categories(np.random.default_rng(seed), 80, forest.n_features, 0.2 if missing_values else 0.0)
     expected = forest.decision_function(X)
-    if forest.n_classes == 2:  # the packed one has the difference of the two
+    if packed.layout.n_columns < forest.base.size:  # the packed one has the difference of the two
         expected = expected[:, 1] - expected[:, 0]
     # Each leaf is rounded, and so is the base: half a unit each, and all values lie thousands of units apart.
     np.testing.assert_allclose(
@@ -133,3 +135,46 @@ def test_no_table_is_longer_than_the_data_say(tmp_path):
             bh.load(tmp_path / "changed.bhk").predict(X)
         except bh.ModelFileError as error:
             assert "categories" in str(error)  # noqa: PT017 - most changes make another model
+
+
+def test_one_feature_with_several_chains_and_thresholds(tmp_path):
+    """A feature is there several times, and the only one there is."""
+    rng = np.random.default_rng(0)
+    forest = with_sets(
+        rng, random_forest(rng, (30, 40), 1, 1, thresholds=rng.normal(size=30)), categories=np.arange(40)
+    )
+    for threshold_bits in ("exact", 8):
+        packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=16)
+        packed.check()
+        assert set(packed.used.tolist()) == {0}
+        assert "1 of 1 feature" in repr(packed)
+        packed.save(tmp_path / "model.bhk")
+        assert bh.load(tmp_path / "model.bhk") == packed
+    X = rows_of_categories(rng, 300, 1, categories=np.arange(40))
+    exact = bh.pack(forest, threshold_bits="exact", leaf_bits=16)
+    np.testing.assert_allclose(exact.decision_function(X), forest.decision_function(X), atol=3 * exact.scale)
+
+
+def test_leaves_of_a_users_ensemble_are_rounded_on_the_rows_that_reach_them():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, (400, 3)).astype(np.float32)
+    forest = with_sets(rng, random_forest(rng, (20, 20), 3, 1, thresholds=np.arange(12)), categories=np.arange(12))
+    rows = training_rows(X, forest.predict(X), is_classification=False)
+    coding = coding_of(forest, 8, X)
+    coded, whole, codes = with_all_codes(forest, coding, rows)
+    all_rows = np.arange(len(X))
+    np.testing.assert_array_equal(coded.decision_function(codes[all_rows]), forest.decision_function(X))
+    packed = pack_on_codes(coded, whole, leaf_bits=10, codes=codes[all_rows])
+    np.testing.assert_allclose(packed.decision_function(X), forest.decision_function(X), atol=3 * packed.scale)
+    assert packed.n_features == 3
+
+
+def test_a_split_by_a_code_of_no_set_is_refused():
+    packed = bh.pack(forest_of_sets([[0, 1], [0, 1, 2], [0, 1, 2, 3]]))
+    assert (packed.layout.category_bits, packed.layout.code_bits) == (2, 2)
+    odd = np.full_like(packed.data, 0xFF)
+    kept = packed.layout.sections["tests"], packed.layout.sections["leaves"]
+    data = packed.data.copy()
+    data[slice(*kept)] = odd[slice(*kept)]
+    with pytest.raises(ValueError, match="a split tests"):
+        replace(packed, data=data).check()

@@ -93,6 +93,7 @@ def test_they_score_the_same_in_c(tmp_path_factory, depths, n_classes, layout, k
         ("least_inner", 7, "levels do not have"),
         ("least_inner", 20, "levels do not have"),
         ("n_inner", 1_000_000, "cannot have 1280 leaves"),
+        ("least_inner", 2**30, "levels do not have"),
     ],
 )
 def test_a_file_whose_levels_cannot_be_is_refused(name, value, message, tmp_path):

@@ -65,7 +65,7 @@ def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: in
     stack = least_stack(packed, form)
     if stack > target.ram:
         raise DoesNotFitError(
-            f"the model tests {packed.layout.n_used:,} features, which takes {stack:,} bytes of memory while a row "
+            f"the model tests {packed.n_used:,} features, which takes {stack:,} bytes of memory while a row "
             f"is computed, and {target.name} has {target.ram:,}: train it on fewer features"
         )
     if takes <= target.flash:

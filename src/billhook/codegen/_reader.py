@@ -137,7 +137,7 @@ def code_of(packed: Packed) -> str:
 
 def _ranks(packed: Packed) -> str:
     layout = packed.layout
-    begin = layout.sections["grids"] + -(-layout.count_bits * layout.n_used // 8)
+    begin = layout.sections["grids"] + -(-layout.count_bits * layout.n_ordered // 8)
     missing = f"""    if ((key & 0x7FFFFFFF) > 0x7F800000)
         return {missing_code(packed)};
 """

@@ -178,7 +178,7 @@ def _check_output(forest: "Forest") -> None:
     if forest.rounding not in ("nearest", "down"):
         raise ValueError(f"rounding must be 'nearest' or 'down', not {forest.rounding!r}")
     if forest.ties != "first" and not (forest.ties == "last" and forest.link in ONE_SCORE):
-        raise ValueError(f"ties must be 'first', or 'last' with a logistic link, not {forest.ties!r}")
+        raise ValueError(f"ties must be 'first', or 'last' with a logistic or isolation link, not {forest.ties!r}")
     if forest.task not in LINKS:
         raise ValueError(f"task must be 'classification' or 'regression', not {forest.task!r}")
     if forest.link not in LINKS[forest.task]:

@@ -89,8 +89,8 @@ class Forest:
         Whether the leaves were refined or merged together: then no tree can be truncated by itself.
     category_set : int32 array (nodes)
         The number of the set of categories that goes left, -1 for a split by threshold and for a leaf. All -1 if not
-        given. A number that is negative, infinite or beyond the set is in no set and goes right; NaN goes as
-        `missing_left` says.
+        given. A number up to -1, infinite or beyond the set is in no set and goes right; NaN goes as `missing_left`
+        says.
     set_offset : int64 array (sets + 1)
         Where the words of each set begin in `set_bits`; ``[0]`` if not given.
     set_bits : uint32 array (words)

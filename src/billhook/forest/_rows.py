@@ -74,7 +74,7 @@ def _is_to_be_encoded(X: Any, encoding: Encoding) -> bool:
     """Return whether this is a data frame with the columns that are encoded, and not with the features."""
     if not is_frame(X):
         return False
-    if tuple(X.columns) != encoding.feature_names:
+    if tuple(_names_of(X) or ()) != encoding.feature_names:
         return True
     columns = frame_columns(X, names=encoding.categorical)
     # Numbers in a column whose categories are numbers are categories.

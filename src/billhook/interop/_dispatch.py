@@ -91,7 +91,8 @@ def to_estimator(forest: Forest) -> Any:
     """Return a fitted estimator of the kind that the forest was read from, holding the forest's trees.
 
     For tools that know scikit-learn's trees but not Billhook's. Predictions equal the forest's.
-    Tree weights that the kind does not know, and base values, are folded into the node values.
+    Tree weights that the kind does not know, and base values, are folded into the node values. The estimator takes
+    features: those of a forest with an encoding are what the columns of a table become.
 
     Parameters
     ----------

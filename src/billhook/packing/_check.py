@@ -22,10 +22,12 @@ def check_packed(packed: "Packed") -> None:
         raise ValueError(f"{layout.n_inner} splits are not {layout.n_trees} trees that test {layout.n_used} features")
     is_possible = layout.n_leaves == layout.n_inner + layout.n_trees
     if layout.is_symmetric:
-        is_possible = layout.n_inner <= MOST_LEVELS * layout.n_trees <= MOST_LEVELS * layout.n_leaves
-        is_possible &= layout.n_leaves <= MOST_LEAVES
+        is_possible = layout.n_inner <= MOST_LEVELS * layout.n_trees and layout.n_leaves <= MOST_LEAVES
+        is_possible &= 2 * layout.n_trees <= layout.n_leaves
     if not is_possible or layout.leaf_bits < 1:
         raise ValueError(f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves")
+    if layout.n_pairs and layout.n_used > layout.n_pairs:
+        raise ValueError(f"{layout.n_pairs} different tests cannot be of {layout.n_used} features")
     if layout.n_inner and not layout.n_used:
         raise ValueError(f"{layout.n_inner} splits test no feature")
     _check_categories(packed)
@@ -53,6 +55,8 @@ def check_packed(packed: "Packed") -> None:
     walked = packed.coded
     if (walked.feature >= layout.n_used).any():
         raise ValueError("a split tests a feature that is not in use")
+    if (walked.threshold[walked.feature >= layout.n_ordered] > (1 << layout.category_bits) - 2).any():
+        raise ValueError("a split tests a code that categories of no set have")
     if layout.n_inner and np.diff(walked.offset).min() < 3:
         raise ValueError("a tree has no split")
     most = np.abs(walked.base) + np.abs(walked.value).max(axis=0).max() * walked.n_trees
@@ -61,7 +65,7 @@ def check_packed(packed: "Packed") -> None:
 
 
 def _check_categories(packed: "Packed") -> None:
-    """Raise ValueError unless the features in use are each there once, but for categorical ones."""
+    """Raise ValueError unless there are tables of categories where, and only where, there are such features."""
     layout = packed.layout
     if layout.n_categorical > layout.n_used or (layout.n_categorical == 0) != (layout.category_bits == 0):
         raise ValueError(

@@ -121,12 +121,13 @@ def on_features(
     )
 
 
-def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding]:
-    """Return the forest without features that no split tests any more."""
+def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding, Int64Array]:
+    """Return the forest without features that no split tests any more, its coding, and the places of those left."""
     left, number = np.unique(walked.feature[walked.feature >= 0], return_inverse=True)
     feature = walked.feature.copy()
     feature[feature >= 0] = number
     kept = derive(walked, feature=feature, n_features=max(left.size, 1), feature_names=None, encoding=None)
-    return kept, Coding(
+    of_left = Coding(
         coding.used[left], [coding.quantizers[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
     )
+    return kept, of_left, left.astype(np.int64)

@@ -19,7 +19,7 @@ from billhook.packing._quantizers import (
     UniformQuantizer,
     from_ordered_keys,
 )
-from billhook.packing._symmetric import with_splits
+from billhook.packing._symmetric import check_levels, with_splits
 
 
 def _section(layout: ByteLayout, data: Bytes, name: str) -> Bytes:
@@ -35,6 +35,8 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
     value = _leaf_values(layout, data)
     feature_mask, code_mask = (1 << layout.feature_bits) - 1, (1 << layout.code_bits) - 1
     n_inner, column = (trees & ((1 << layout.tree_bits) - 1)) + layout.least_inner, trees >> layout.tree_bits
+    if layout.is_symmetric:
+        check_levels(n_inner, layout)
     if int(column.max(initial=0)) >= layout.n_columns:
         raise ValueError(f"a tree adds to column {column.max()} of {layout.n_columns}")
     base = layout.base + unpack_bits(_section(layout, data, "base"), 8 * layout.base_bytes, layout.n_columns)
@@ -56,7 +58,7 @@ def _decode_nodes(layout: ByteLayout, data: Bytes) -> dict[str, Any]:
         "value": value,
         "base": base + layout.bias * each * (1 if factor is None else factor),
     }
-    return with_splits(nodes, layout) if layout.is_symmetric else nodes
+    return with_splits(nodes) if layout.is_symmetric else nodes
 
 
 def _tests(layout: ByteLayout, data: Bytes) -> Int64Array:

@@ -7,8 +7,8 @@ All sections stand one after the other in one string of bytes, each at the begin
     steps       the number of each feature's steps, if equal steps are written once
     sizes       how many categories each categorical feature has; such features come last
     categories  the codes of all their categories: see `_category_codes`
-    trees       how many splits each tree has more than the smallest, and the column it adds to if leaves have one
-                number and rows several
+    trees       how many splits, or levels, each tree has more than the smallest, and the column it adds to if leaves
+                have one number and rows several
     shapes      2 bits a split: is the left side a split too, is the right
     tests       threshold code and feature of each split (and where missing values go), or the number of such a pair;
                 several together, if that is shorter: see `_groups`

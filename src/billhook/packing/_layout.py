@@ -156,7 +156,9 @@ class ByteLayout:
     @property
     def id_bits(self) -> int:
         """Bits of the number of a feature, among all; 0 where all are in use, in their order."""
-        return bits_for(self.n_features) if self.n_used < self.n_features or self.n_categorical else 0
+        if self.n_categorical:  # of which a feature may be in use several times
+            return max(bits_for(self.n_features), 1)
+        return bits_for(self.n_features) if self.n_used < self.n_features else 0
 
     @cached_property
     def sections(self) -> dict[str, int]:

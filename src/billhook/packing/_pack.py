@@ -135,11 +135,11 @@ def pack_on_codes(
     options = options._replace(is_quick=is_quick, l2=l2)
     learned_from = checked_rows(forest, codes, y, loss, sample_weight, missing_values=missing_values)
     n_features = int(coding.used.max()) + 1
-    coded, coding = without_unused(plain, coding)
+    coded, coding, places = without_unused(plain, coding)
     if learned_from.X is not None:
         # One column at least, as the forest has one feature at least.
-        used = coding.used if coding.used.size else np.zeros(1, np.int64)
-        learned_from = learned_from._replace(X=np.ascontiguousarray(learned_from.X[:, used]))
+        columns = places if places.size else np.zeros(1, np.int64)
+        learned_from = learned_from._replace(X=np.ascontiguousarray(learned_from.X[:, columns]))
     return _packed(forest, coded, coding, n_features, options, learned_from)
 
 
@@ -159,7 +159,7 @@ def size_on_codes(
     n_features = int(coding.used.max()) + 1
     plain = as_sum(forest)
     plain = derive(plain, base=np.zeros_like(plain.base))
-    coded, coding = without_unused(plain, coding)
+    coded, coding, _ = without_unused(plain, coding)
     factor = np.ones(plain.base.size, np.int64) if scales == "class" and plain.base.size > 1 else None
     layout = layout_without_tables(
         coded,
@@ -198,7 +198,7 @@ def _packed(
     ways = [(without_idle_splits(whole), False), *([(whole, True)] if are_symmetric(whole) else [])]
     encoded = []
     for forest_of_way, is_symmetric in ways:
-        walked, of_way = without_unused(forest_of_way, coding)
+        walked, of_way, _ = without_unused(forest_of_way, coding)
         encoded.append(
             encode(
                 walked,

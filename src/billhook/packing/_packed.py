@@ -76,6 +76,11 @@ class Packed:
         """Number of classes; 1 for regression."""
         return 1 if self.classes is None else self.classes.size
 
+    @property
+    def n_used(self) -> int:
+        """Number of features in use; `layout.n_used` counts one that is split by sets for each chain of them."""
+        return np.unique(self.used).size
+
     def scores(self, X: ArrayLike) -> Int64Array:
         """Return the raw scores in units of `scale`, (rows, columns): the whole numbers that the target computes."""
         rows = as_rows(X, self)
@@ -135,7 +140,7 @@ class Packed:
         for k, (feature, quantizer) in enumerate(zip(self.used.tolist(), self.quantizers, strict=True)):
             if isinstance(quantizer, CategoryQuantizer):
                 categories = np.arange(quantizer.of_category.size + 1, dtype=np.float32)  # and one that is unknown
-                values[feature] = max(values.get(feature, categories), categories, key=len)
+                values[feature] = np.union1d(values.get(feature, categories), categories).astype(np.float32)
                 continue
             at = np.unique(self.bounds[self.coded.feature == k])
             at = at[np.isfinite(at)] if np.isfinite(at).any() else np.zeros(1, np.float32)
@@ -150,7 +155,7 @@ class Packed:
         value, base = coded.value * self.scale, coded.base * self.scale
         if self.classes is None:
             base = base + self.base
-        elif base.size == 1 and self.link == "identity":  # a number for each of the two classes
+        elif base.size == 1 and self.link == "identity" and self.n_classes == 2:  # a number for each of the two
             value, base = value * [-0.5, 0.5], 0.5 + base * [-0.5, 0.5]
         elif self.link == "softmax" and base.size < len(
             self.classes
@@ -231,7 +236,7 @@ class Packed:
         return (
             f"Packed({count_of(self.nbytes, 'byte')}: {count_of(layout.n_trees, 'tree')}, "
             f"{count_of(layout.n_leaves, 'leaf', 'leaves')}, "
-            f"{layout.n_used:,} of {count_of(self.n_features, 'feature')}, {prediction_of(self.classes)}; "
+            f"{self.n_used:,} of {count_of(self.n_features, 'feature')}, {prediction_of(self.classes)}; "
             f"{layout.leaf_bits}-bit leaves)"
         )
 
@@ -247,7 +252,7 @@ class Packed:
                 "Leaves": f"{layout.n_leaves:,}{different}",
                 "Bits of a leaf value": f"{layout.leaf_bits}",
                 "Bits of a threshold": f"{layout.code_bits}",
-                "Features": f"{layout.n_used:,} in use of {self.n_features:,}",
+                "Features": f"{self.n_used:,} in use of {self.n_features:,}",
                 "Missing values": "none allowed" if layout.missing == "none" else "allowed",
                 "Packed from": self.origin or "arrays",
             },

@@ -52,11 +52,15 @@ def with_levels(plain: ByteLayout, n_levels: Int64Array) -> ByteLayout:
     )
 
 
-def with_splits(nodes: dict[str, Any], layout: ByteLayout) -> dict[str, Any]:
-    """Return what the bytes say about each level, as `_decode` has it, about each split; `n_inner` has the levels."""
-    n_levels = nodes["n_inner"]
+def check_levels(n_levels: Int64Array, layout: ByteLayout) -> None:
+    """Raise ValueError unless trees with so many levels have the leaves of a layout."""
     if int(n_levels.max()) > MOST_LEVELS or int((1 << n_levels).sum()) != layout.n_leaves:
         raise ValueError(f"trees of up to {n_levels.max()} levels do not have {layout.n_leaves} leaves")
+
+
+def with_splits(nodes: dict[str, Any]) -> dict[str, Any]:
+    """Return what the bytes say about each level, as `_decode` has it, about each split; `n_inner` has the levels."""
+    n_levels = nodes["n_inner"]
     n_splits = _splits_of_levels(n_levels)
     goes_on = [np.arange((1 << n) - 1) < (1 << n) // 2 - 1 for n in n_levels.tolist()]
     by_split = {name: np.repeat(nodes[name], n_splits) for name in ("feature", "code", "missing_left")}

@@ -64,6 +64,8 @@ def _forest(model: Any) -> Forest:
     names = about["feature_names"]
     classes = _array(constants["classes"]) if "classes" in constants else None
     link = next((LINKS[name] for name in operators if name in LINKS), "identity")
+    if "two" in constants:
+        link = "isolation"
     return stack(
         trees_of(replace(ensemble.nodes, value=value, feature=feature, category_sets=sets), ensemble.root),
         tree_weight=np.ones(ensemble.root.size),

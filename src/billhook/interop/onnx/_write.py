@@ -153,7 +153,20 @@ def _after(
         operators.append((link, ["scores"], ["prediction"], {}))
         return operators, constants, [("prediction", TensorProto.FLOAT, [None]), scores]
     constants["classes"] = labels_of(forest.classes)
-    if forest.link == "logistic":
+    if forest.link == "isolation":  # of the first class, the outliers: the least of 1 and 2^(-1 - score)
+        constants |= {"zero": np.zeros((), np.float32), "one": np.ones((), np.float32)}
+        constants["two"] = np.full((), 2.0, np.float32)
+        operators += [
+            ("Add", [SUMS, "one"], ["halvings"], {}),
+            ("Neg", ["halvings"], ["exponent"], {}),
+            ("Pow", ["two", "exponent"], ["anomaly"], {}),
+            ("Min", ["anomaly", "one"], ["of_first"], {}),
+            ("Sub", ["one", "of_first"], ["of_second"], {}),
+            ("Concat", ["of_first", "of_second"], ["probabilities"], {"axis": 1}),
+            ("GreaterOrEqual" if forest.ties == "last" else "Greater", ["scores", "zero"], ["is_second"], {}),
+            ("Cast", ["is_second"], ["winner"], {"to": TensorProto.INT64}),
+        ]
+    elif forest.link == "logistic":
         wins = "GreaterOrEqual" if forest.ties == "last" else "Greater"
         constants |= {"zero": np.zeros((), np.float32), "one": np.ones((), np.float32)}
         operators += [

@@ -15,6 +15,11 @@ POSTPROCESSORS = {"logistic": "sigmoid", "softmax": "softmax", "exp": "exponenti
 
 def write(forest: Forest) -> Any:
     """Return the forest as a treelite.Model with thresholds and leaves in float64."""
+    if forest.link == "isolation":
+        raise TypeError(
+            "treelite has no classes of an isolation forest; write it with to_onnx, or its scores with "
+            "dataclasses.replace(forest, link='identity', task='regression', classes=None, ties='first')"
+        )
     try:
         import treelite
     except ImportError:
