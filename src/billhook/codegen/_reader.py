@@ -330,8 +330,10 @@ def _find_categories(packed: Packed, bits: str) -> str:
     """Return statements that turn the values of the categorical features, which come last, into codes."""
     layout = packed.layout
     at = f"{bit_of(packed, 'sizes')} + (place)(k - {layout.n_ordered}u) * {layout.size_bits}u"
+    # Of empty sets only, there is nothing to read, and may be nothing behind it.
+    size = taken(f"(place)({at})", layout.size_bits) if layout.size_bits else "0"
     return f"""    for (; k < {layout.n_used}; k++) {{
-        uint16_t n = (uint16_t)({taken(f"(place)({at})", layout.size_bits)});
+        uint16_t n = (uint16_t)({size});
         codes[k] = code_of_category({bits}, table, n);
         table = (place)(table + (place)n * {layout.category_bits}u);
     }}
