@@ -103,7 +103,7 @@ def test_speed_gives_way_where_there_is_no_room(capsys):
         ),
         (["emit", "packed.bhk", "--out", "c", "--no-missing-values"], "--no-missing-values is for a forest"),
         (["emit", "nowhere.bhk", "--out", "c"], "nowhere.bhk"),
-        (["emit", "rows.csv", "--out", "c"], "not a Billhook model file"),
+        (["emit", "rows.csv", "--out", "c"], "no model file that Billhook knows"),
         ([*EMIT, "--target", "arduino-unos"], "did you mean 'arduino-uno'?"),
         ([*EMIT, "--threshold-bits", "40"], "between 2 and 16, not 40"),
         (

@@ -87,7 +87,7 @@ def write(text):
     ("change", "message"),
     [
         ({"model.bhk": "nowhere.bhk"}, "nowhere.bhk"),
-        ({"model.bhk": "rows.csv"}, "not a Billhook model file"),
+        ({"model.bhk": "rows.csv"}, "no model file that Billhook knows"),
         ({"rows.csv": "nowhere.csv"}, "nowhere.csv"),
         ({"rows.csv": "model.bhk"}, "not a text file|no rows below"),
         ({"kind": "kid"}, "no column 'kid'; did you mean 'kind'?"),
