@@ -9,11 +9,13 @@ from billhook.forest._predict import outlier_probability
 from billhook.forest._repr import count_of, prediction_of
 from billhook.forest._rows import as_rows
 from billhook.forest._save import labels_to_json
-from billhook.forest._sets import CategorySets, categories_of, pool_sets
+from billhook.forest._sets import BITS, MAX_CATEGORIES, CategorySets, categories_of, pool_sets
 from billhook.forest._truncate import constant_trees, cut_back, drop, without_constants
 from billhook.tables import round_down
 
 __all__ = [
+    "BITS",
+    "MAX_CATEGORIES",
     "CategorySets",
     "Forest",
     "as_rows",

@@ -125,8 +125,8 @@ class Forest:
     rounding: Rounding = "nearest"
     refined: bool = False
     category_set: NDArray[np.int32] = None  # type: ignore[assignment]  # never after __post_init__
-    set_offset: NDArray[np.int64] = None  # type: ignore[assignment]
-    set_bits: NDArray[np.uint32] = None  # type: ignore[assignment]
+    set_offset: NDArray[np.int64] = None  # type: ignore[assignment]  # as above
+    set_bits: NDArray[np.uint32] = None  # type: ignore[assignment]  # as above
     encoding: "Encoding | None" = None
 
     def __post_init__(self) -> None:

@@ -6,12 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest, pool_sets, round_down
+from billhook.forest import BITS, MAX_CATEGORIES, Forest, pool_sets, round_down
 from billhook.interop.sklearn._several_thresholds import with_steps
-
-# As a Forest keeps its sets.
-BITS = 32
-MAX_CATEGORIES = 2**24
 
 
 @dataclass(frozen=True)
