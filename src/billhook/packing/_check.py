@@ -44,17 +44,21 @@ def check_packed(packed: "Packed") -> None:
         raise ValueError(f"{layout.n_columns} columns cannot have factors of {layout.factor_bits} bits")
     if packed.n_features != layout.n_features or (packed.used >= packed.n_features).any():
         raise ValueError(f"a feature in use is not one of the {packed.n_features}")
+    if packed.used.size != layout.n_used:
+        raise ValueError(f"{packed.used.size} features are said to be in use, not {layout.n_used}")
     if packed.feature_names is not None and len(packed.feature_names) != packed.n_features:
         raise ValueError(f"feature_names must be {packed.n_features} strings")
     check_encoding(packed)
     if len(packed.quantizers) != layout.n_used:
         raise ValueError(f"there are {len(packed.quantizers)} quantizers for {layout.n_used} features")
     for quantizer in packed.quantizers:
-        if isinstance(quantizer, RankQuantizer) and not (np.diff(quantizer.thresholds) > 0.0).all():
+        if isinstance(quantizer, RankQuantizer) and not (quantizer.thresholds[1:] > quantizer.thresholds[:-1]).all():
             raise ValueError("the thresholds of a feature do not ascend")
     walked = packed.coded
     if (walked.feature >= layout.n_used).any():
         raise ValueError("a split tests a feature that is not in use")
+    if np.unique(walked.feature[walked.feature >= 0]).size < layout.n_used:
+        raise ValueError("a feature is said to be in use, and no split tests it")
     if (walked.threshold[walked.feature >= layout.n_ordered] > (1 << layout.category_bits) - 2).any():
         raise ValueError("a split tests a code that categories of no set have")
     if layout.n_inner and np.diff(walked.offset).min() < 3:

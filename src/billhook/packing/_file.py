@@ -1,8 +1,8 @@
 """Packed models in files, and what a file may hold."""
 
-from collections.abc import Collection
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,8 @@ import numpy as np
 from billhook._files import Contents, ModelFileError, is_container, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
 from billhook.interop import read_file
-from billhook.packing._gaps import MOST_GAP_BITS, MOST_MANY_BITS
-from billhook.packing._groups import ALONE, GROUPS, Group
-from billhook.packing._layout import ByteLayout
+from billhook.packing._blob import from_blob, is_blob
+from billhook.packing._stored_layout import LATER, checked, layout_from
 from billhook.packing._with_signs import NAMES_WITH_SIGNS, from_least, is_with_signs, with_base_from_least
 from billhook.tables import encoding_from_json, encoding_to_json
 
@@ -21,31 +20,6 @@ if TYPE_CHECKING:
 
 KIND = "packed"
 META = ("scale", "base", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
-WORDS = {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split"), "has_map": (False, True)}
-WORDS["is_symmetric"] = WORDS["has_map"]
-LOWEST = {"offset": -(2**31), "base": -(2**31)}
-LIMITS = {
-    "code_bits": 16,
-    "count_bits": 17,
-    "shift_bytes": 1,
-    "offset_bytes": 4,
-    "scale_bytes": 2,
-    "shift": 255,
-    "offset": 2**31 - 1,
-    "scale": 2**16 - 1,
-    "base_bytes": 4,
-    "base": 2**31 - 1,
-    "leaf_bits": 16,
-    "factor_bits": 8,
-    "tree_bits": 25,
-    "gap_bits": MOST_GAP_BITS,
-    "many_bits": MOST_MANY_BITS,
-    "n_categories": 2**24,
-    "category_bits": 8,
-    "size_bits": 16,
-}
-# What layouts had not always, and what it was.
-LATER = {"n_categorical": 0, "n_categories": 0, "category_bits": 0, "size_bits": 0, "is_symmetric": False}
 
 
 def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
@@ -62,6 +36,8 @@ def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> "Forest | Packed":
     """Return the forest that `Forest.save`, or the packed model that `Packed.save`, wrote to this file.
 
+    So are the bytes that `Packed.to_bytes` returns, in a file.
+
     Model files of other libraries are read too, as `as_forest` reads their models: what a file is, is seen from what
     is in it.
 
@@ -71,7 +47,7 @@ def load(path: str | PathLike[str]) -> "Forest | Packed":
         If the file is damaged, made up, or of another version; it says what is wrong.
     """
     if not is_container(path):
-        return read_file(path)
+        return _read_blob(path) if _is_blob(path) else read_file(path)
     try:
         contents = read_container(path)
         return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
@@ -90,6 +66,20 @@ def load_forest(path: str | PathLike[str]) -> Forest:
     return model
 
 
+def _is_blob(path: str | PathLike[str]) -> bool:
+    if not Path(path).is_file():
+        return False
+    with open(path, "rb") as file:
+        return is_blob(file.read(16))
+
+
+def _read_blob(path: str | PathLike[str]) -> "Packed":
+    try:
+        return from_blob(Path(path).read_bytes())
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
 def _packed_from(contents: Contents) -> "Packed":
     from billhook.packing._packed import Packed
 
@@ -100,10 +90,10 @@ def _packed_from(contents: Contents) -> "Packed":
     data = contents.arrays["data"]
     stored = meta.pop("layout")
     if is_with_signs(stored):
-        layout = _layout_from(from_least(_checked(stored, NAMES_WITH_SIGNS)))
+        layout = layout_from(from_least(checked(stored, NAMES_WITH_SIGNS)))
         data = with_base_from_least(data, layout)
     else:
-        layout = _layout_from(stored)
+        layout = layout_from(stored)
     if data.dtype != np.uint8 or data.ndim != 1 or data.size != layout.sections["end"]:
         raise ModelFileError(f"the layout is one of {layout.sections['end']:,} bytes; the data have {data.size:,}")
     if meta["classes"] is not None:
@@ -117,25 +107,3 @@ def _packed_from(contents: Contents) -> "Packed":
     except (ValueError, TypeError, IndexError, AssertionError) as error:
         raise ModelFileError(f"the file does not hold a valid packed model: {error}") from None
     return packed
-
-
-def _layout_from(stored: Any) -> ByteLayout:
-    names = [field.name for field in fields(ByteLayout)]
-    if isinstance(stored, dict):
-        stored = LATER | stored
-    layout = ByteLayout(**_checked(stored, names))
-    if Group(layout.group, layout.radix) not in (ALONE, *GROUPS):
-        raise ModelFileError(f"the layout has groups of {layout.group} digits below {layout.radix}")
-    return layout
-
-
-def _checked(stored: Any, names: Collection[str]) -> dict[str, Any]:
-    """Return what is stored of a layout, or say what cannot be."""
-    if not isinstance(stored, dict) or set(stored) != set(names):
-        raise ModelFileError(f"a layout must have {', '.join(names)}")
-    for name in names:
-        known = WORDS.get(name)
-        is_number = type(stored[name]) is int and LOWEST.get(name, 0) <= stored[name] <= LIMITS.get(name, 2**31)
-        if not (is_number if known is None else type(stored[name]) is type(known[0]) and stored[name] in known):
-            raise ModelFileError(f"the layout has {name} {stored[name]!r}")
-    return stored

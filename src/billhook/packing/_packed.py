@@ -21,6 +21,7 @@ from billhook.forest import (
 )
 from billhook.html import notebook_table
 from billhook.kernels import has_missing
+from billhook.packing._blob import from_blob, to_blob
 from billhook.packing._check import check_packed
 from billhook.packing._decode import decode_features, decode_forest, decode_quantizers
 from billhook.packing._file import save_packed
@@ -173,6 +174,42 @@ class Packed:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to one file, which `load` reads; an existing file is replaced only when all is written."""
         save_packed(self, path)
+
+    def to_bytes(self, *, names: bool = True) -> bytes:
+        """Return the model as one string of bytes, which `billhook.c` and the readers in other languages take as is.
+
+        Parameters
+        ----------
+        names : bool
+            Whether labels of classes, names of features and the `encoding` stand behind the model. Readers on small
+            devices do not look at them. Without, the classes are numbers from 0 on, and `scale` and `base` have the
+            precision of a float32.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> import billhook as bh
+        >>> X, y = load_iris(return_X_y=True)
+        >>> packed = bh.pack(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))
+        >>> blob = packed.to_bytes()
+        >>> bh.Packed.from_bytes(blob) == packed
+        True
+        """
+        return to_blob(self, names=names)
+
+    @classmethod
+    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> "Packed":
+        """Return the model that `to_bytes` wrote.
+
+        Raises
+        ------
+        ModelFileError
+            If the bytes are damaged, made up, or of another version; it says what is wrong.
+        """
+        if not isinstance(blob, bytes | bytearray | memoryview):
+            raise TypeError(f"from_bytes takes the bytes of a model, not {type(blob).__name__}: read files with load")
+        return from_blob(bytes(blob))
 
     def check(self) -> None:
         """Raise ValueError unless the bytes describe a model of this layout."""
