@@ -42,9 +42,21 @@ MAX_FEATURES = 2**31 - 1
 MAX_LABEL_BYTES = 2**26
 
 
+class HandedOver(np.ndarray[Any, Any]):
+    """An array that a forest keeps as it is: see `hand_over`."""
+
+
+def hand_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return an array in the form in which a new forest keeps it without a copy; nobody may write to it any more."""
+    return array.view(HandedOver)
+
+
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a contiguous, read-only copy."""
-    array = array.copy(order="C")
+    """Return a contiguous, read-only copy, or the array itself if it was handed over."""
+    if isinstance(array, HandedOver) and array.flags.c_contiguous and array.flags.aligned:
+        array = array.view(np.ndarray)
+    else:
+        array = np.array(array, order="C", subok=False)
     array.flags.writeable = False
     return array
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest, pool_sets, round_down
+from billhook.forest import Forest, hand_over, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 # The thresholds of the forests that are stacked, while somebody asks for them.
@@ -100,8 +100,10 @@ def join(
     if recorded is not None:
         recorded.append(Thresholds(columns["threshold"], other.get("rounding", "nearest")))
     columns["threshold"] = round_down(columns["threshold"])
-    arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
-    return Forest(**arrays, offset=offset, category_set=category_set, **sets._asdict(), **other)
+    arrays: dict[str, Any] = {"category_set": hand_over(category_set)}
+    for name, dtype in DTYPES.items():
+        arrays[name] = hand_over(columns.pop(name).astype(dtype, copy=False))
+    return Forest(**arrays, offset=offset, **sets._asdict(), **other)
 
 
 @contextmanager
