@@ -12,12 +12,14 @@ Versions are installed in environments of their own (build/environments); the te
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,11 +133,17 @@ def try_versions(libraries: list[str]) -> None:
         for age, packages in (("oldest", OLDEST[library]), ("newest", NEWEST[library])):
             python = environment_with(library, age, packages)
             # The tests in the source tree import the installed Billhook: no path leads to its source.
-            tests = sorted(str(path) for path in (ROOT / "tests" / "interop").glob(f"test_{library}*.py"))
+            folder = ROOT / "tests" / "interop"
+            names = (f"test_{library}*.py", f"test_to_{library}.py")
+            tests = sorted(str(path) for name in names for path in folder.glob(name))
             command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
             done = subprocess.run(command, cwd=ROOT, env=environment_variables(), capture_output=True, text=True)
-            print(f"{library:<10}{age:<8}{version(python, packages[0]):<14}{done.stdout.strip().splitlines()[-1]}")
+            print(
+                f"{library:<10}{age:<8}{version(python, packages[0]):<14}{done.stdout.strip().splitlines()[-1]}",
+                flush=True,
+            )
             if done.returncode:
+                print(done.stdout, done.stderr, file=sys.stderr)
                 failed.append(f"{library} {age}")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
@@ -149,9 +157,18 @@ def environment_with(library: str, age: str, packages: tuple[str, ...]) -> Path:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         needed = ["pytest", "hypothesis", "pandas", "polars", "pyarrow", *packages]
-        subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT), *needed], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", wheel(), *needed], check=True)
         done.touch()
     return python
+
+
+@cache
+def wheel() -> Path:
+    """Return a wheel of Billhook as it is now, built once for all environments."""
+    folder = FOLDER / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT], check=True)
+    return next(folder.glob("*.whl"))
 
 
 def version(python: Path, requirement: str) -> str:
