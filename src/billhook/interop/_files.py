@@ -1,6 +1,5 @@
 """Model files of other libraries, known by what is in them and not by their names."""
 
-import json
 from collections.abc import Callable
 from importlib import import_module
 from os import PathLike
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
+from billhook.interop._json_parts import decode_trees
 
 # How much of a file is looked at to see what it is.
 START = 4096
@@ -109,10 +109,7 @@ def _read_folder(path: Path) -> Forest:
 
 
 def _read_json(path: Path) -> Forest:
-    try:
-        model = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"this is not JSON: {error}") from None
+    model = decode_trees(path.read_bytes())
     for known in JSON_FORMATS:
         if isinstance(model, dict) and known.has(model):
             forest: Forest = _module(known.module).read_json(model)

@@ -1,6 +1,6 @@
 """From single trees to a Forest: what every reader ends with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -58,9 +58,11 @@ class Tree:
     category_sets: Mapping[int, NDArray[Any]] = field(default_factory=dict)
 
 
-def stack(trees: Sequence[Tree], **other: Any) -> Forest:
-    """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes."""
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in DTYPES}
+def stack(trees: list[Tree], **other: Any) -> Forest:
+    """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes.
+
+    The list is emptied, so that a large forest is in memory once less.
+    """
     n_nodes = np.array([tree.left.size for tree in trees])
     first = np.cumsum(n_nodes) - n_nodes
     sets = {
@@ -68,6 +70,9 @@ def stack(trees: Sequence[Tree], **other: Any) -> Forest:
         for tree, start in zip(trees, first.tolist(), strict=True)
         for node, categories in tree.category_sets.items()
     }
+    arrays = {name: [getattr(tree, name) for tree in trees] for name in DTYPES}
+    trees.clear()
+    columns = {name: np.concatenate(arrays.pop(name)) for name in DTYPES}
     return join(columns, n_nodes, sets, **other)
 
 

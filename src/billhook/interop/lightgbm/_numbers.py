@@ -38,7 +38,7 @@ def _as_numpy_reads(text: bytes, n: int) -> NDArray[np.float64]:
         # NumPy 2.0 only warns of what is no number.
         warnings.simplefilter("error", DeprecationWarning)
         try:
-            numbers = np.fromstring(text, np.float64, sep=" ")  # type: ignore[call-overload]  # bytes too
+            numbers = np.fromstring(text, np.float64, sep=" ")
         except (DeprecationWarning, ValueError):
             raise ValueError(NOT_A_NUMBER) from None
     if numbers.size != n:
