@@ -440,13 +440,13 @@ def on_embeddings():
         (with_threshold, TypeError, r"probability threshold 0.3: .*set_probability_threshold\(None\)"),
         (
             lambda: classifier(loss_function="MultiClassOneVsAll").fit(X_ONE, np.arange(N_ROWS) % 3),
-            TypeError,
-            "for MultiClassOneVsAll, has 3: train for MultiClass",
+            ValueError,
+            "a model for MultiClassOneVsAll has 3 outputs, and a forest has one: choose it with output=0 to 2",
         ),
         (
             lambda: classifier(loss_function="MultiLogloss").fit(X_ONE, np.stack([Y_ONE, 1 - Y_ONE], axis=1)),
-            TypeError,
-            "for MultiLogloss, has 2: train a model for each",
+            ValueError,
+            "a model for MultiLogloss has 2 outputs, and a forest has one: choose it with output=0 to 1",
         ),
         (
             lambda: catboost.CatBoostRegressor(**QUICK, loss_function="RMSEWithUncertainty").fit(X_ONE, Y_ONE),

@@ -209,8 +209,9 @@ def test_one_target_of_several_is_read():
     found = run(model, X)["Y"]
     for target in range(3):
         np.testing.assert_allclose(read(model, output=target).predict(X), found[:, target], atol=1e-6)
-    with pytest.raises(TypeError, match="has 3 targets, and a forest has one; choose it with output=0 to output=2"):
+    with pytest.raises(ValueError, match="has 3 outputs, and a forest has one: choose it with output=0 to 2"):
         bh.as_forest(model)
+    assert len(bh.as_forests(model)) == 3
     with pytest.raises(ValueError, match="output must be the number of one of the model's 3 targets, not 3"):
         read(model, output=3)
 

@@ -175,7 +175,7 @@ def test_names_stay_and_a_changed_graph_is_not_taken_for_our_own():
     assert bh.as_forest(model).feature_names == ("a", "b", "ü")
     assert [output.name for output in model.graph.output] == ["label", "probabilities", "scores"]
     next(node for node in model.graph.node if node.op_type == "ArgMax").attribute[0].i = 0
-    with pytest.raises(TypeError, match="the model has 3 targets, and a forest has one"):
+    with pytest.raises(ValueError, match="the model has 3 outputs, and a forest has one"):
         bh.as_forest(model)
     model = bh.to_onnx(random_forest(np.random.default_rng(0), n_classes=1))
     model.graph.node[-1].op_type = "Sqrt"

@@ -177,10 +177,9 @@ def test_one_target_of_several_is_read():
     for model, X in ((both, X3), (vectors, X_n)):
         for output in (0, 1):
             assert_same(read(model, output=output), model, X.astype(np.float32), output)
-        with pytest.raises(
-            TypeError, match="has 2 targets, and a forest has one; choose it with output=0 to output=1"
-        ):
+        with pytest.raises(ValueError, match="has 2 outputs, and a forest has one: choose it with output=0 to 1"):
             bh.as_forest(model)
+        assert bh.as_forests(model) == [read(model, output=0), read(model, output=1)]
     with pytest.raises(ValueError, match="output must be the number of one of the model's 2 targets, not 2"):
         read(both, output=2)
 

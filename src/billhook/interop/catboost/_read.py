@@ -30,17 +30,17 @@ def read(model: Any, output: int | None = None) -> Forest:
     return _forest_of(json_of_model(model), output, origin=f"catboost.{type(model).__name__}")
 
 
-def read_json(model: dict[str, Any]) -> Forest:
+def read_json(model: dict[str, Any], *, output: int | None = None) -> Forest:
     """Return the forest of a model that CatBoost wrote as JSON."""
     try:
-        return _forest_of(model, None, origin="catboost.CatBoost")
+        return _forest_of(model, output, origin="catboost.CatBoost")
     except (TypeError, ValueError) as error:
         raise ModelFileError(str(error)) from None
 
 
-def read_file(path: Path) -> Forest:
+def read_file(path: Path, *, output: int | None = None) -> Forest:
     """Return the forest in a binary file of CatBoost."""
-    return read_json(json_of_file(path))
+    return read_json(json_of_file(path), output=output)
 
 
 def _forest_of(model: dict[str, Any], output: int | None, *, origin: str) -> Forest:

@@ -11,6 +11,7 @@ from billhook.forest import Forest, labels_from_json
 from billhook.interop._comparisons import EQ, GE, GT, LE, LT, as_splits
 from billhook.interop._expand import equal_numbers
 from billhook.interop._nodes import Nodes, trees_of
+from billhook.interop._outputs import SeveralOutputsError
 from billhook.interop._stack import stack
 from billhook.interop.treelite._checkpoint import CATEGORICAL, LEAF, NUMERICAL, Checkpoint
 
@@ -83,10 +84,7 @@ def _chosen(checkpoint: Checkpoint, output: int | None) -> ChosenTarget:
     n_targets = checkpoint.num_class.size
     if output is None:
         if n_targets > 1:
-            raise TypeError(
-                f"the model has {n_targets} targets, and a forest has one; choose it with output=0 to "
-                f"output={n_targets - 1}"
-            )
+            raise SeveralOutputsError("the model", n_targets)
         output = 0
     if not isinstance(output, int) or not 0 <= output < n_targets:
         raise ValueError(f"output must be the number of one of the model's {n_targets} targets, not {output!r}")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
+from billhook.interop._outputs import SeveralOutputsError
 from billhook.interop._stack import Tree, stack
 from billhook.interop.xgboost._categories import encoding_of
 from billhook.interop.xgboost._layout import (
@@ -238,9 +239,7 @@ def _n_trees(parts: dict[str, Any], parameters: dict[str, Any], n_all: int, n_ou
 
 def _checked_output(output: int | None, n_targets: int) -> int:
     if output is None:
-        raise ValueError(
-            f"the model has {n_targets} outputs, and a forest has one: choose it with output=0 to {n_targets - 1}"
-        )
+        raise SeveralOutputsError("the model", n_targets)
     if not 0 <= output < n_targets:
         raise ValueError(f"output is {output}, and the model has the outputs 0 to {n_targets - 1}")
     return output
