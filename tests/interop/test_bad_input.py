@@ -49,7 +49,7 @@ def test_an_estimator_must_be_fitted(model):
         (RandomForestClassifier, "not the class RandomForestClassifier"),
         (object(), r"builtins.object; supported are, fitted, .*RandomForest\*"),
         (None, "NoneType"),
-        ("model.bhk", "'model.bhk' is a path: read a model file with billhook.load"),
+        ("model.bhk", "'model.bhk' is a path, and no fitted model: read a model file with billhook.load"),
         ([RandomForestClassifier()], "reads one fitted model, not a list of 1: pass one of them"),
     ],
 )

@@ -203,5 +203,3 @@ def test_isolation_forests_answer_the_same():
     again = bh.as_forest(written)
     assert again.link == "isolation"
     np.testing.assert_array_equal(again.predict(X2), model.predict(X2))
-    with pytest.raises(TypeError, match="treelite has no classes of an isolation forest; write it with to_onnx"):
-        bh.to_treelite(forest)

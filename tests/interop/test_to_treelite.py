@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import IsolationForest
 
 import billhook as bh
 from ensembles import CLASSIFIERS, REGRESSORS
@@ -91,6 +92,21 @@ def test_a_mean_stays_one_and_a_sum_too():
         assert bh.as_forest(bh.to_treelite(forest)).averages == (weights == "equal")
 
 
+@pytest.mark.parametrize("contamination", ["auto", 0.2])
+def test_isolation_forests_are_written(contamination):
+    model = IsolationForest(n_estimators=8, max_samples=64, contamination=contamination, random_state=0).fit(X2)
+    forest = bh.as_forest(model)
+    rows = X2.astype(np.float32)
+    written = bh.to_treelite(forest)
+    np.testing.assert_array_equal(gtil.predict_leaf(written, rows.astype(np.float64)), forest.apply(rows))
+    outlier = gtil.predict(written, rows.astype(np.float64)).ravel()
+    np.testing.assert_allclose(np.minimum(outlier, 1.0), forest.predict_proba(rows)[:, 0], rtol=1e-6)
+    again = bh.as_forest(written)
+    assert (again.link, again.ties, again.classes.tolist()) == ("isolation", "last", [-1, 1])
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    np.testing.assert_allclose(again.decision_function(rows), forest.decision_function(rows), atol=1e-12)
+
+
 def test_a_packed_model_is_written():
     packed = bh.pack(bh.as_forest(CLASSIFIERS["random forest, best-first"].fit(X2, y2)), X=X2)
     found = gtil.predict(bh.to_treelite(packed), X2.astype(np.float32).astype(np.float64))[:, 0]
@@ -98,5 +114,5 @@ def test_a_packed_model_is_written():
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match=r"cannot read a builtins\.str"):
+    with pytest.raises(TypeError, match="'model' is a path, and no fitted model: read a model file with billhook.load"):
         bh.to_treelite("model")

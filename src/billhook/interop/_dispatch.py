@@ -119,7 +119,7 @@ def _refusal(model: Any) -> str:
     """Say why as_forest does not read this, and what to do."""
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     if isinstance(model, str | PathLike):
-        return f"as_forest reads fitted models, and {str(model)!r} is a path: read a model file with billhook.load"
+        return f"{str(model)!r} is a path, and no fitted model: read a model file with billhook.load"
     if kind.startswith("billhook."):
         return (
             f"as_forest cannot read a {type(model).__name__}, which keeps no nodes: pass the forest, or the fitted "
