@@ -114,5 +114,5 @@ def test_a_packed_model_is_written():
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match="'model' is a path, and no fitted model: read a model file with billhook.load"):
+    with pytest.raises(TypeError, match="'model' is a path, and no fitted model: read a model file with"):
         bh.to_treelite("model")
