@@ -36,7 +36,7 @@ OLDEST = {
     "xgboost": ("xgboost-cpu==3.0.0",),
     "onnx": ("onnx==1.17.0", "onnxruntime==1.20.0"),
     "treelite": ("treelite==4.3.0",),
-    "ydf": ("ydf==0.11.0",),
+    "ydf": ("ydf==0.15.0",),
 }
 NEWEST = {
     "lightgbm": ("lightgbm",),

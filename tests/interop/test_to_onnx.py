@@ -12,7 +12,7 @@ from sklearn.ensemble import IsolationForest
 import billhook as bh
 from billhook.interop.onnx import _categories
 from ensembles import CLASSIFIERS, REGRESSORS
-from made_up import categorical_forests, forests, random_forest, rows_of_categories, tricky_rows, with_sets
+from made_up import N_ROWS, categorical_forests, forests, random_forest, rows_of_categories, tricky_rows, with_sets
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install 'billhook[onnx]'")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'billhook[onnx]'")
@@ -56,7 +56,7 @@ def assert_same(forest, model, X):
 
 
 @FEWER
-@given(forests(), st.integers(0, 2**32), st.sampled_from([0, 1, 70]))
+@given(forests(), st.integers(0, 2**32), st.sampled_from([0, 1, N_ROWS]))
 def test_made_up_forests_answer_the_same(forest, seed, n_rows):
     X = tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features)
     model = bh.to_onnx(forest)
@@ -69,7 +69,7 @@ def test_made_up_forests_answer_the_same(forest, seed, n_rows):
 @FEWER
 @given(categorical_forests(), st.integers(0, 2**32))
 def test_categorical_splits_answer_the_same(forest, seed):
-    X = rows_of_categories(np.random.default_rng(seed), 60, forest.n_features)
+    X = rows_of_categories(np.random.default_rng(seed), N_ROWS, forest.n_features)
     model = bh.to_onnx(forest)
     assert_same(forest, model, X)
     np.testing.assert_array_equal(bh.as_forest(model).apply(X), forest.apply(X))

@@ -11,7 +11,7 @@ from sklearn.ensemble import IsolationForest
 
 import billhook as bh
 from ensembles import CLASSIFIERS, REGRESSORS
-from made_up import categorical_forests, forests, random_forest, rows_of_categories, tricky_rows
+from made_up import N_ROWS, categorical_forests, forests, random_forest, rows_of_categories, tricky_rows
 
 treelite = pytest.importorskip("treelite", reason="treelite is not installed: pip install 'billhook[treelite]'")
 from treelite import gtil  # noqa: E402 - where it is installed
@@ -47,7 +47,7 @@ def assert_same(forest, X):
 
 
 @FEWER
-@given(forests(), st.integers(0, 2**32), st.sampled_from([1, 70]))
+@given(forests(), st.integers(0, 2**32), st.sampled_from([1, N_ROWS]))
 def test_made_up_forests_answer_the_same(forest, seed, n_rows):
     assert_same(forest, tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features))
 
@@ -55,7 +55,7 @@ def test_made_up_forests_answer_the_same(forest, seed, n_rows):
 @FEWER
 @given(categorical_forests(), st.integers(0, 2**32))
 def test_categorical_splits_answer_the_same(forest, seed):
-    X = rows_of_categories(np.random.default_rng(seed), 60, forest.n_features)
+    X = rows_of_categories(np.random.default_rng(seed), N_ROWS, forest.n_features)
     # Treelite has numbers between -1 and 0 in no category, and a Forest in category 0.
     assert_same(forest, np.where((X > -1) & (X < 0), -1, X).astype(np.float32))
 

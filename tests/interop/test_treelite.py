@@ -24,7 +24,7 @@ from sklearn.ensemble import (
 import billhook as bh
 from billhook.interop.treelite import begins_checkpoint, read, read_file
 from billhook.interop.treelite._checkpoint import read_checkpoint, write_checkpoint
-from made_up import CATEGORIES, random_forest, rows_of_categories
+from made_up import CATEGORIES, N_ROWS, random_forest, rows_of_categories
 
 treelite = pytest.importorskip("treelite", reason="treelite is not installed: pip install 'billhook[treelite]'")
 from treelite import gtil  # noqa: E402 - where it is installed
@@ -273,7 +273,7 @@ def test_every_comparison_and_set_is_read(seed, float_type, comparisons, n_class
     model = built(
         rng, forest, float_type, comparisons, post, "kMultiClf" if n_classes > 1 else "kRegressor", averages
     )
-    X = rows_of_categories(rng, 60, 3)
+    X = rows_of_categories(rng, N_ROWS, 3)
     X = np.where((X > -1) & (X < 0), -1, X).astype(np.float32)  # which a Forest has in category 0
     read_back = bh.as_forest(model)
     raw = read_back.decision_function(X).reshape(len(X), -1)

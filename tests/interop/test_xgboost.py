@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 import billhook as bh
 from billhook.interop import xgboost as reader
+from made_up import N_ROWS
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
 VERSION = tuple(map(int, xgboost.__version__.split(".")[:2]))
@@ -137,9 +138,9 @@ def boosters(draw):
 def test_every_row_falls_into_the_leaf_it_falls_into_in_xgboost(made, seed):
     booster, kinds, n_categories = made
     forest = bh.as_forest(booster)
-    rows = rows_near(forest, np.random.default_rng(seed), 60, n_categories)
+    rows = rows_near(forest, np.random.default_rng(seed), N_ROWS, n_categories)
     data = xgboost.DMatrix(rows, feature_types=kinds, enable_categorical=True)
-    theirs = booster.predict(data, pred_leaf=True).reshape(60, -1)
+    theirs = booster.predict(data, pred_leaf=True).reshape(N_ROWS, -1)
     ours = forest.apply(rows)
     for tree in range(forest.n_trees):
         # Leaves of pruned trees have other numbers, so that there are no gaps.
