@@ -5,19 +5,21 @@
     python benchmarks/readers.py --versions           # the tests of each reader with its oldest and newest library
     python benchmarks/readers.py --versions lightgbm  # of one
 
-Time is that of the processor, in the reader alone: from the fitted model to the Forest, and from a file where there
-is one. Memory is the most that Python and NumPy held while reading, over the size of the model's own text or bytes.
+Time is that of the processor: of `bh.load`, and of the library's own load where it has one. Memory is by how much the
+process grew at most while it read the file, whatever took it, over the larger of the file and the finished Forest;
+Linux only. Each is measured in a new process, after a small model of the same kind, with what is imported for it.
 Versions are installed in environments of their own (build/environments); the tests of the reader must pass in them.
 """
 
 import argparse
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
-import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +36,7 @@ OLDEST = {
     "xgboost": ("xgboost-cpu==3.0.0",),
     "onnx": ("onnx==1.17.0", "onnxruntime==1.20.0"),
     "treelite": ("treelite==4.3.0",),
-    "ydf": ("ydf==0.11.0",),
+    "ydf": ("ydf==0.15.0",),
 }
 NEWEST = {
     "lightgbm": ("lightgbm",),
@@ -46,12 +48,42 @@ NEWEST = {
 }
 
 
+# What a process that measures runs: the code on a small file, and then on the large one.
+MEASURE = """
+import json, re, resource, sys
+from pathlib import Path
+
+def seconds():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(use.ru_utime + use.ru_stime for use in used)
+
+def resident(name):
+    found = re.search(name + r":\\s+(\\d+) kB", Path("/proc/self/status").read_text())
+    return 1024 * int(found[1]) if found else 0
+
+code, large, small = sys.argv[1:]
+exec(code, {"path": small})
+before, start = resident("VmRSS"), seconds()
+scope = {"path": large}
+exec(code, scope)
+print(json.dumps([seconds() - start, resident("VmHWM") - before, getattr(scope.get("result"), "nbytes", 0)]))
+"""
+
+
 class LargeModel(NamedTuple):
-    """A fitted model, and how its library writes it to a file."""
+    """How a library writes a model to a file, and how it reads it: code in which `path` is the file."""
 
     name: str
-    model: Any
     save: Callable[[Path], Any]
+    own_load: str
+
+
+class Reading(NamedTuple):
+    """What it took to read a file: seconds of the processor, bytes that the process grew by, bytes of the Forest."""
+
+    seconds: float
+    grown: int
+    n_bytes: int
 
 
 def main() -> None:
@@ -63,9 +95,10 @@ def main() -> None:
     if arguments.versions is not None:
         try_versions(arguments.versions or list(OLDEST))
         return
-    print(f"{'library':<28}{'model':>10}{'fitted':>9}{'file':>9}{'memory':>9}")
+    print(f"{'model':<28}{'file':>10}{'Forest':>10}{'bh.load':>9}{'its own':>9}{'memory':>9}")
+    small = {large.name: large for large in models(2, 4)}
     for large in models(arguments.trees, arguments.leaves):
-        print(line(large), flush=True)
+        print(line(large, small[large.name]), flush=True)
 
 
 def models(n_trees: int, n_leaves: int) -> Iterator[LargeModel]:
@@ -78,50 +111,63 @@ def models(n_trees: int, n_leaves: int) -> Iterator[LargeModel]:
 
     options = {"num_leaves": n_leaves, "min_child_samples": 1, "verbose": -1, "n_jobs": -1}
     fitted = lightgbm.LGBMRegressor(n_estimators=n_trees, **options).fit(X, y)
-    yield LargeModel("LightGBM, text", fitted, lambda path: fitted.booster_.save_model(path))
+    own = "import lightgbm; lightgbm.Booster(model_file=path)"
+    yield LargeModel("LightGBM, text", lambda path: fitted.booster_.save_model(path), own)
+    dumped = fitted.booster_.dump_model(num_iteration=max(n_trees // 10, 1))
+    yield LargeModel("LightGBM, JSON, a tenth", lambda path: path.write_text(json.dumps(dumped)), "")
 
     import xgboost
 
     options = {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide", "tree_method": "hist"}
     grown = xgboost.XGBRegressor(n_estimators=n_trees, min_child_weight=0, **options).fit(X, y)
-    yield LargeModel("XGBoost, JSON", grown, lambda path: path.write_bytes(grown.get_booster().save_raw("json")))
-    yield LargeModel("XGBoost, UBJSON", grown, lambda path: path.write_bytes(grown.get_booster().save_raw("ubj")))
+    own = "import xgboost; xgboost.Booster().load_model(bytearray(open(path, 'rb').read()))"
+    for kind, name in (("json", "XGBoost, JSON"), ("ubj", "XGBoost, UBJSON")):
+        raw = grown.get_booster().save_raw(kind)
+        yield LargeModel(name, lambda path, raw=raw: path.write_bytes(raw), own)
 
     import catboost
 
     depth = int(np.ceil(np.log2(n_leaves)))
     quiet = {"verbose": False, "allow_writing_files": False}
     boosted = catboost.CatBoostRegressor(n_estimators=n_trees, depth=depth, **quiet).fit(X, y)
-    yield LargeModel("CatBoost, JSON", boosted, lambda path: boosted.save_model(str(path), format="json"))
-    yield LargeModel("CatBoost, binary", boosted, lambda path: boosted.save_model(str(path), format="cbm"))
+    loose = catboost.CatBoostRegressor(
+        n_estimators=max(n_trees // 10, 1), max_leaves=n_leaves, depth=16, grow_policy="Lossguide", **quiet
+    ).fit(X, y)
+    for model, kind in ((boosted, ""), (loose, ", lossguide, a tenth")):
+        for ending, name in (("json", f"CatBoost, JSON{kind}"), ("cbm", f"CatBoost, binary{kind}")):
+            own = f"import catboost; catboost.CatBoost().load_model(path, format={ending!r})"
+            save = partial(model.save_model, format=ending)
+            yield LargeModel(name, lambda path, save=save: save(str(path)), own)
 
     forest = bh.as_forest(fitted)
     exported = bh.to_treelite(forest)
-    yield LargeModel("treelite", exported, lambda path: exported.serialize(str(path)))
+    own = "import treelite; treelite.Model.deserialize(path)"
+    yield LargeModel("treelite", lambda path: exported.serialize(str(path)), own)
     onnx_model = bh.to_onnx(forest)
-    yield LargeModel("ONNX", onnx_model, lambda path: path.write_bytes(onnx_model.SerializeToString()))
+    own = "import onnxruntime; onnxruntime.InferenceSession(path)"
+    yield LargeModel("ONNX", lambda path: path.write_bytes(onnx_model.SerializeToString()), own)
 
 
-def line(large: LargeModel) -> str:
-    """Read a model, and its file, and say what that took."""
+def line(large: LargeModel, small: LargeModel) -> str:
+    """Read the file of a model, and say what that took."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
+        path, warm_up = Path(folder) / "model", Path(folder) / "small"
         large.save(path)
+        small.save(warm_up)
         n_bytes = path.stat().st_size
-        seconds = [timed(lambda: bh.as_forest(large.model)), timed(lambda: bh.load(path))]
-        tracemalloc.start()
-        bh.load(path)
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    taken = f"{seconds[0]:>7.2f} s{seconds[1]:>7.2f} s{most / n_bytes:>7.1f} x"
-    return f"{large.name:<28}{n_bytes / MEGABYTE:>7.1f} MB{taken}"
+        ours = reading("import billhook; result = billhook.load(path)", path, warm_up)
+        own = reading(large.own_load, path, warm_up) if large.own_load else None
+    sizes = f"{n_bytes / MEGABYTE:>7.1f} MB{ours.n_bytes / MEGABYTE:>7.1f} MB"
+    seconds = f"{ours.seconds:>7.2f} s" + (f"{own.seconds:>7.2f} s" if own else f"{'':>9}")
+    return f"{large.name:<28}{sizes}{seconds}{ours.grown / max(n_bytes, ours.n_bytes):>7.1f} x"
 
 
-def timed(read: Callable[[], Any]) -> float:
-    """Return the seconds of the processor that a call takes."""
-    start = time.process_time()
-    read()
-    return time.process_time() - start
+def reading(code: str, path: Path, warm_up: Path) -> Reading:
+    """Run code that reads a file, in a process of its own."""
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, code, str(path), str(warm_up)], check=True, capture_output=True, text=True
+    )
+    return Reading(*json.loads(measured.stdout.splitlines()[-1]))
 
 
 def try_versions(libraries: list[str]) -> None:
@@ -131,11 +177,19 @@ def try_versions(libraries: list[str]) -> None:
         for age, packages in (("oldest", OLDEST[library]), ("newest", NEWEST[library])):
             python = environment_with(library, age, packages)
             # The tests in the source tree import the installed Billhook: no path leads to its source.
-            tests = sorted(str(path) for path in (ROOT / "tests" / "interop").glob(f"test_{library}*.py"))
-            command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+            folder = ROOT / "tests" / "interop"
+            names = (f"test_{library}*.py", f"test_to_{library}.py")
+            tests = sorted(str(path) for name in names for path in folder.glob(name))
+            # LightGBM 4.6 gives arrays names, and then warns of arrays without.
+            quiet = ["-W", "ignore:X does not have valid feature names:UserWarning"]
+            command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *quiet, *tests]
             done = subprocess.run(command, cwd=ROOT, env=environment_variables(), capture_output=True, text=True)
-            print(f"{library:<10}{age:<8}{version(python, packages[0]):<14}{done.stdout.strip().splitlines()[-1]}")
+            print(
+                f"{library:<10}{age:<8}{version(python, packages[0]):<14}{done.stdout.strip().splitlines()[-1]}",
+                flush=True,
+            )
             if done.returncode:
+                print(done.stdout, done.stderr, file=sys.stderr)
                 failed.append(f"{library} {age}")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
@@ -149,9 +203,18 @@ def environment_with(library: str, age: str, packages: tuple[str, ...]) -> Path:
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         needed = ["pytest", "hypothesis", "pandas", "polars", "pyarrow", *packages]
-        subprocess.run([python, "-m", "pip", "install", "--quiet", str(ROOT), *needed], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", wheel(), *needed], check=True)
         done.touch()
     return python
+
+
+@cache
+def wheel() -> Path:
+    """Return a wheel of Billhook as it is now, built once for all environments."""
+    folder = FOLDER / "wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT], check=True)
+    return next(folder.glob("*.whl"))
 
 
 def version(python: Path, requirement: str) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import billhook as bh
@@ -12,6 +13,9 @@ TRICKY = np.array(
     [0.0, -0.0, 1.0, -1.0, 1.5, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38, np.inf, -np.inf, 0.1, -0.1, 16777217.0],
     dtype=np.float32,
 )
+
+# Rows that a model is tried on: more in the thorough profile, so that readers see a million.
+N_ROWS = 60 if settings.default.max_examples <= 60 else 600
 
 
 def random_tree(rng, n_splits, n_features, n_values, thresholds, chain=False):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RefinedForestRegressor,
     )
     from billhook.forest import Forest
-    from billhook.interop import as_forest, to_estimator, to_onnx, to_treelite
+    from billhook.interop import as_forest, as_forests, to_estimator, to_onnx, to_treelite
     from billhook.packing import Packed, PackReport, load, pack, pack_report
     from billhook.pruning import (
         PruningGain,
@@ -50,7 +50,7 @@ FOLDERS = {
     ),
     "_files": ("ModelFileError",),
     "forest": ("Forest",),
-    "interop": ("as_forest", "to_estimator", "to_onnx", "to_treelite"),
+    "interop": ("as_forest", "as_forests", "to_estimator", "to_onnx", "to_treelite"),
     "packing": ("PackReport", "Packed", "load", "pack", "pack_report"),
     "pruning": (
         "PruningGain",
@@ -91,6 +91,7 @@ __all__ = [
     "TooSmallError",
     "analysis",
     "as_forest",
+    "as_forests",
     "datasets",
     "emit",
     "fit_table",

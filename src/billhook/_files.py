@@ -206,7 +206,9 @@ def read_container(path: str | PathLike[str]) -> Contents:
 def _read_header(file: BinaryIO, length: int) -> tuple[int, Any]:
     prefix = file.read(PREFIX.size)
     if len(prefix) < PREFIX.size or not prefix.startswith(MAGIC):
-        raise ModelFileError("this is not a Billhook model file")
+        raise ModelFileError(
+            "this is not a Billhook model file" if length else "the file is empty: save the model again"
+        )
     _, version, header_length, checksum = PREFIX.unpack(prefix)
     if version not in VERSIONS:
         readable = " and ".join(map(str, VERSIONS))

@@ -5,9 +5,11 @@ import pandas
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
 from billhook.cli import main
+from billhook.tables import EncodedColumn, Encoding
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +105,17 @@ def test_regression_a_target_and_a_saved_forest(tmp_path):
 def test_what_cannot_be(wine, options, says):
     with pytest.raises((ValueError, TypeError, OSError), match=says):
         bh.fit_table(wine, **({"label": "target", "n_trials": 1} | options))
+
+
+def test_a_model_with_an_encoding_leaves_none_to_choose(wine):
+    model = bh.as_forest(
+        DecisionTreeClassifier(max_depth=2).fit(wine.drop(columns=["target", "colour"]), wine["target"])
+    )
+    encoded = model.with_encoding(Encoding(tuple(EncodedColumn(name) for name in model.feature_names)))
+    with pytest.raises(
+        ValueError, match="categorical='one_hot' is for tables that are encoded here, and the model has"
+    ):
+        bh.fit_table(wine, "target", budget=500, n_trials=1, model=encoded, categorical="one_hot")
 
 
 def test_what_is_no_table_is_refused():

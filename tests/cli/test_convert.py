@@ -36,6 +36,24 @@ def folder(rows, tmp_path, monkeypatch):
     return tmp_path
 
 
+def of_two_targets(frame, y):
+    options = {"verbose": False, "allow_writing_files": False, "thread_count": 1}
+    return catboost.CatBoostRegressor(n_estimators=3, depth=2, loss_function="MultiRMSE", **options).fit(
+        frame, np.stack([y, -y], axis=1)
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_output_of_several_is_chosen(rows):
+    model = of_two_targets(*rows)
+    model.save_model("targets.json", format="json")
+    assert main(["convert", "targets.json", "--output", "1", "--out", "second.bhk"]) == 0
+    np.testing.assert_allclose(bh.load("second.bhk").predict(rows[0]), model.predict(rows[0])[:, 1], rtol=1e-12)
+    assert bh.load("targets.json", output=1) == bh.load("second.bhk") == bh.load("second.bhk", output=0)
+    with pytest.raises(ValueError, match="output=1: a model of Billhook has one output"):
+        bh.load("second.bhk", output=1)
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_model_becomes_a_model_file_and_is_what_it_was(rows, capsys):
     assert main(["convert", "model.txt", "--out", "forest.bhk"]) == 0
@@ -125,7 +143,15 @@ def test_symmetric_trees_of_catboost_run_on_a_device(target, rows):
         (["convert", "list.json", "--out", "m.bhk"], "list.json: this"),
         (["convert", "broken.json", "--out", "m.bhk"], "broken.json: this is not JSON"),
         (["convert", "other.json", "--out", "m.bhk"], "other.json: this JSON is no model that Billhook knows"),
-        (["convert", "empty", "--out", "m.bhk"], "empty: "),
+        (["convert", "empty", "--out", "m.bhk"], "empty: the file is empty: save the model again"),
+        (["emit", "empty", "--out", "c"], "empty: the file is empty: save the model again"),
+        (["emit", "pickled", "--out", "c"], "pickled: this is a pickle, which can run any code"),
+        (["emit", "targets.json", "--out", "c"], "2 outputs, and a forest has one: choose it with output=0 to 1 (of"),
+        (
+            ["convert", "targets.json", "--output", "2", "--out", "m.bhk"],
+            "targets.json: output must be a number from",
+        ),
+        (["convert", "model.txt", "--output", "1", "--out", "m.bhk"], "for models of several outputs, and this one"),
         (["convert", ".", "--out", "m.bhk"], "this is a folder"),
         (["convert", "model.txt", "--out", "no/such/m.bhk"], "no/such"),
         (["convert", "packed.bhk", "--to", "tensorflow", "--out", "m"], "invalid choice"),
@@ -140,6 +166,7 @@ def test_what_is_no_model_is_said_to_be_none(arguments, message, folder, rows, c
     (folder / "broken.json").write_text('{"learner": ')
     (folder / "other.json").write_text('{"name": "a recipe"}')
     (folder / "empty").write_bytes(b"")
+    of_two_targets(*rows).save_model("targets.json", format="json")
     before = sorted(path.name for path in folder.iterdir())
     try:
         status = main(arguments)

@@ -171,8 +171,10 @@ def test_loading_what_is_not_there_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "not a Billhook model file"),
-        (b"PK\x03\x04" + bytes(100), "no model file that Billhook knows; it reads its own and LightGBM's text"),
+        (b"", "the file is empty: save the model again"),
+        (b"PK\x03\x04" + bytes(100), "this is compressed: unpack it first; if joblib or pickle wrote it, open it in"),
+        (b"\x80\x04" + bytes(100), "this is a pickle, which can run any code when it is opened: open it in Python"),
+        (b"a,b\n1,2\n", "no model file that Billhook knows; it reads its own and LightGBM's text"),
         (b"BILLHOOK", "not a Billhook model file"),
         (struct.pack("<8sIII", b"BILLHOOK", 3, 0, 0), "format version 3; this Billhook reads versions 1 and 2"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2**32 - 1, 0), "a header of 4,294,967,295 bytes"),
@@ -181,13 +183,36 @@ def test_loading_what_is_not_there_says_so(tmp_path):
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"{}")) + b"{}", "lacks kind"),
         (struct.pack("<8sIII", b"BILLHOOK", 1, 2, zlib.crc32(b"[}")) + b"[}", "not JSON"),
     ],
-    ids=["empty", "zip", "cut short", "version 3", "long header", "short header", "checksum", "no kind", "not JSON"],
+    ids=[
+        "empty",
+        "zip",
+        "pickle",
+        "table",
+        "cut short",
+        "version 3",
+        "long header",
+        "short header",
+        "checksum",
+        "no kind",
+        "not JSON",
+    ],
 )
 def test_what_is_no_model_file_is_refused_with_the_reason_and_the_path(tmp_path, data, message):
     path = tmp_path / "odd.bhk"
     path.write_bytes(data)
     with pytest.raises(bh.ModelFileError, match=rf"odd\.bhk: .*{message}"):
         bh.load(path)
+
+
+@pytest.mark.parametrize("odd", [None, 3, b"m.bhk", ["m.bhk"]])
+def test_what_is_no_path_is_refused(odd):
+    with pytest.raises(TypeError, match=f"load needs the path of a model file, not a {type(odd).__name__}"):
+        bh.load(odd)
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(bh.ModelFileError, match="a folder, and none that ydf saved a model to: give the path of a"):
+        bh.load(tmp_path)
 
 
 @pytest.mark.parametrize(

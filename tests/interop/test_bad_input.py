@@ -49,12 +49,18 @@ def test_an_estimator_must_be_fitted(model):
         (RandomForestClassifier, "not the class RandomForestClassifier"),
         (object(), r"builtins.object; supported are, fitted, .*RandomForest\*"),
         (None, "NoneType"),
-        ("model.bhk", "builtins.str.*billhook.load"),
+        ("model.bhk", "'model.bhk' is a path, and no fitted model: read a model file with billhook.load"),
+        ([RandomForestClassifier()], "reads one fitted model, not a list of 1: pass one of them"),
     ],
 )
 def test_what_is_no_tree_ensemble_is_named_and_refused(model, message):
     with pytest.raises(TypeError, match=message):
         bh.as_forest(model)
+
+
+def test_a_packed_model_is_refused():
+    with pytest.raises(TypeError, match="a Packed, which keeps no nodes: pass the forest, or the fitted model"):
+        bh.as_forest(bh.pack(RandomForestClassifier(2, max_leaf_nodes=4).fit(X, y)))
 
 
 def test_a_search_is_read_as_its_best_estimator():
@@ -78,7 +84,7 @@ def test_ensembles_of_other_things_than_trees_are_refused():
 
 
 def test_several_outputs_are_refused():
-    with pytest.raises(ValueError, match=r"predicts 2 outputs at once.*output=0\), ... output=1"):
+    with pytest.raises(ValueError, match="has 2 outputs, and a forest has one: choose it with output=0 to 1"):
         bh.as_forest(RandomForestRegressor(2).fit(X, X[:, :2]))
 
 

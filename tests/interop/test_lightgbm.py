@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import billhook as bh
 from billhook.forest import categories_of
+from made_up import N_ROWS
 from made_up_lightgbm import ZERO, model_text, tricky_rows
 
 lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed: pip install 'billhook[lightgbm]'")
@@ -229,7 +230,7 @@ def test_every_row_falls_into_the_leaf_that_it_fell_into(options, seed):
     rng = np.random.default_rng(seed)
     booster = lightgbm.Booster(model_str=model_text(rng, **options))
     forest = bh.as_forest(booster)
-    rows = tricky_rows(rng, 60, options["n_features"])
+    rows = tricky_rows(rng, N_ROWS, options["n_features"])
     assert_same(forest, booster, rows)
     assert_same(forest, booster, rows[:1])
 
@@ -247,7 +248,7 @@ def test_zero_as_missing_goes_its_own_way(sizes, n_features, seed):
         assert max(sizes) > 3
         assert "takes zero as missing at so many of its splits" in str(error)  # noqa: PT017
         return
-    rows = tricky_rows(rng, 60, n_features)
+    rows = tricky_rows(rng, N_ROWS, n_features)
     np.testing.assert_array_equal(forest.decision_function(rows), booster.predict(rows, raw_score=True))
     forest.truncate(max_leaves=3)
 

@@ -174,7 +174,7 @@ def test_sets_of_categories_must_fit(tmp_path):
     assert loaded(tmp_path, text).n_sets == 2
     for old, new, message in (
         ("cat_boundaries=0 1 2", "cat_boundaries=0 2 1", "cat_boundaries of a tree do not fit"),
-        ("cat_boundaries=0 1 2", "cat_boundaries=0 1", "there are|has 2 numbers instead of 3"),
+        ("cat_boundaries=0 1 2", "cat_boundaries=0 1", "cat_boundaries of a tree has more or fewer numbers"),
         ("cat_boundaries=0 1 2", "cat_boundaries=0 1 9223372036854775807", "cat_boundaries of a tree do not fit"),
         ("cat_threshold=", "cat_threshold=9", "not of 32 bits|do not fit"),
         ("threshold=0 1", "threshold=0 0", "2 categorical splits for 2 sets"),

@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
 from ensembles import CLASSIFIERS, REGRESSORS
+from made_up import N_ROWS
 
 PAPERS_TABLES = [
     "adult",
@@ -188,7 +189,7 @@ def test_members_that_saw_only_some_classes():
     assert_same_answers(model, bh.as_forest(model), X)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples * 2 // 3)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(["random forest", "random forest, best-first", "extra trees", "one tree", "random patches"]),
@@ -216,7 +217,7 @@ def test_any_rows_fall_into_the_same_leaves(seed, kind, missing, scale, n_classe
             np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3.4e38, -3.4e38], np.float32),
         ]
     )
-    assert_same_leaves(model, forest, rng.choice(values, (100, 4)))
+    assert_same_leaves(model, forest, rng.choice(values, (max(100, N_ROWS), 4)))
     assert_same_leaves(model, forest, rng.choice(values, (3, 4)))
 
 

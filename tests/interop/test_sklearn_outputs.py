@@ -60,7 +60,9 @@ def test_one_of_several_labels_is_pruned_and_refined():
 
 def test_several_outputs_must_be_asked_for_one_by_one():
     model = RandomForestRegressor(2).fit(X, NUMBERS)
-    with pytest.raises(ValueError, match=r"Regressor predicts 2 outputs at once.*output=0\), .* output=1"):
+    with pytest.raises(
+        ValueError, match="Regressor has 2 outputs, and a forest has one: choose it with output=0 to 1"
+    ):
         bh.as_forest(model)
     with pytest.raises(ValueError, match="no output 2; the RandomForestRegressor has 2 outputs, numbered from 0"):
         bh.as_forest(model, output=2)
@@ -69,6 +71,15 @@ def test_several_outputs_must_be_asked_for_one_by_one():
     for odd in (True, 0.0, "0"):
         with pytest.raises(TypeError, match="output must be a whole number"):
             bh.as_forest(model, output=odd)
+
+
+@pytest.mark.parametrize("y", [NUMBERS, NUMBERS[:, 0]], ids=["two outputs", "one output"])
+def test_all_outputs_are_read_at_once(y):
+    model = RandomForestRegressor(3, random_state=0).fit(X, y)
+    forests = bh.as_forests(model)
+    expected = model.predict(X).reshape(len(X), -1)
+    np.testing.assert_array_equal(np.stack([forest.predict(X) for forest in forests], axis=1), expected)
+    assert bh.as_forests(forests[0]) == [forests[0]]
 
 
 def test_of_one_output_there_is_number_0():

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import IsolationForest
 
 import billhook as bh
 from ensembles import CLASSIFIERS, REGRESSORS
-from made_up import categorical_forests, forests, random_forest, rows_of_categories, tricky_rows
+from made_up import N_ROWS, categorical_forests, forests, random_forest, rows_of_categories, tricky_rows
 
 treelite = pytest.importorskip("treelite", reason="treelite is not installed: pip install 'billhook[treelite]'")
 from treelite import gtil  # noqa: E402 - where it is installed
@@ -46,7 +47,7 @@ def assert_same(forest, X):
 
 
 @FEWER
-@given(forests(), st.integers(0, 2**32), st.sampled_from([1, 70]))
+@given(forests(), st.integers(0, 2**32), st.sampled_from([1, N_ROWS]))
 def test_made_up_forests_answer_the_same(forest, seed, n_rows):
     assert_same(forest, tricky_rows(np.random.default_rng(seed), n_rows, forest.n_features))
 
@@ -54,7 +55,7 @@ def test_made_up_forests_answer_the_same(forest, seed, n_rows):
 @FEWER
 @given(categorical_forests(), st.integers(0, 2**32))
 def test_categorical_splits_answer_the_same(forest, seed):
-    X = rows_of_categories(np.random.default_rng(seed), 60, forest.n_features)
+    X = rows_of_categories(np.random.default_rng(seed), N_ROWS, forest.n_features)
     # Treelite has numbers between -1 and 0 in no category, and a Forest in category 0.
     assert_same(forest, np.where((X > -1) & (X < 0), -1, X).astype(np.float32))
 
@@ -91,6 +92,21 @@ def test_a_mean_stays_one_and_a_sum_too():
         assert bh.as_forest(bh.to_treelite(forest)).averages == (weights == "equal")
 
 
+@pytest.mark.parametrize("contamination", ["auto", 0.2])
+def test_isolation_forests_are_written(contamination):
+    model = IsolationForest(n_estimators=8, max_samples=64, contamination=contamination, random_state=0).fit(X2)
+    forest = bh.as_forest(model)
+    rows = X2.astype(np.float32)
+    written = bh.to_treelite(forest)
+    np.testing.assert_array_equal(gtil.predict_leaf(written, rows.astype(np.float64)), forest.apply(rows))
+    outlier = gtil.predict(written, rows.astype(np.float64)).ravel()
+    np.testing.assert_allclose(np.minimum(outlier, 1.0), forest.predict_proba(rows)[:, 0], rtol=1e-6)
+    again = bh.as_forest(written)
+    assert (again.link, again.ties, again.classes.tolist()) == ("isolation", "last", [-1, 1])
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    np.testing.assert_allclose(again.decision_function(rows), forest.decision_function(rows), atol=1e-12)
+
+
 def test_a_packed_model_is_written():
     packed = bh.pack(bh.as_forest(CLASSIFIERS["random forest, best-first"].fit(X2, y2)), X=X2)
     found = gtil.predict(bh.to_treelite(packed), X2.astype(np.float32).astype(np.float64))[:, 0]
@@ -98,5 +114,5 @@ def test_a_packed_model_is_written():
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match=r"cannot read a builtins\.str"):
+    with pytest.raises(TypeError, match="'model' is a path, and no fitted model: read a model file with"):
         bh.to_treelite("model")

@@ -24,7 +24,7 @@ from sklearn.ensemble import (
 import billhook as bh
 from billhook.interop.treelite import begins_checkpoint, read, read_file
 from billhook.interop.treelite._checkpoint import read_checkpoint, write_checkpoint
-from made_up import CATEGORIES, random_forest, rows_of_categories
+from made_up import CATEGORIES, N_ROWS, random_forest, rows_of_categories
 
 treelite = pytest.importorskip("treelite", reason="treelite is not installed: pip install 'billhook[treelite]'")
 from treelite import gtil  # noqa: E402 - where it is installed
@@ -177,10 +177,9 @@ def test_one_target_of_several_is_read():
     for model, X in ((both, X3), (vectors, X_n)):
         for output in (0, 1):
             assert_same(read(model, output=output), model, X.astype(np.float32), output)
-        with pytest.raises(
-            TypeError, match="has 2 targets, and a forest has one; choose it with output=0 to output=1"
-        ):
+        with pytest.raises(ValueError, match="has 2 outputs, and a forest has one: choose it with output=0 to 1"):
             bh.as_forest(model)
+        assert bh.as_forests(model) == [read(model, output=0), read(model, output=1)]
     with pytest.raises(ValueError, match="output must be the number of one of the model's 2 targets, not 2"):
         read(both, output=2)
 
@@ -274,7 +273,7 @@ def test_every_comparison_and_set_is_read(seed, float_type, comparisons, n_class
     model = built(
         rng, forest, float_type, comparisons, post, "kMultiClf" if n_classes > 1 else "kRegressor", averages
     )
-    X = rows_of_categories(rng, 60, 3)
+    X = rows_of_categories(rng, N_ROWS, 3)
     X = np.where((X > -1) & (X < 0), -1, X).astype(np.float32)  # which a Forest has in category 0
     read_back = bh.as_forest(model)
     raw = read_back.decision_function(X).reshape(len(X), -1)

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import billhook as bh
+from made_up import N_ROWS
 
 ydf = pytest.importorskip("ydf", reason="ydf is not installed: pip install 'billhook[ydf]'")
 ydf.verbose(0)
@@ -126,14 +127,15 @@ def test_every_row_falls_into_the_leaf_it_falls_into_in_ydf(model, seed):
     forest = bh.as_forest(model)
     rng = np.random.default_rng(seed)
     frame = {}
+    n_rows = max(100, 3 * N_ROWS)  # there are fewer models
     for column, name in enumerate(["x", "colour", "flag", "number", "bins"]):
         own = forest.threshold[(forest.feature == column) & (forest.category_set < 0)]
         beside = [np.nextafter(own, np.float32(np.inf)), np.nextafter(own, np.float32(-np.inf))]
         odd = np.array([0, -0.0, 1e-45, -1e-45, 3e38, np.inf, -np.inf, np.nan], np.float32)
-        frame[name] = rng.choice(np.concatenate([own, *beside, odd]).astype(np.float32), 100)
-    frame["flag"] = rng.random(100) < 0.5
-    frame["number"] = rng.integers(-5, 25, 100)
-    frame["colour"] = rng.choice(np.array(["red", "green", "blue", "rare", "unseen", None], object), 100)
+        frame[name] = rng.choice(np.concatenate([own, *beside, odd]).astype(np.float32), n_rows)
+    frame["flag"] = rng.random(n_rows) < 0.5
+    frame["number"] = rng.integers(-5, 25, n_rows)
+    frame["colour"] = rng.choice(np.array(["red", "green", "blue", "rare", "unseen", None], object), n_rows)
     frame = pd.DataFrame(frame)
     assert_same(forest, model, coded(frame, model), frame)
     if forest.encoding is not None:

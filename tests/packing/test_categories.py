@@ -11,8 +11,10 @@ import billhook as bh
 from billhook._files import read_container, write_container
 from billhook.budget._splits import training_rows
 from billhook.budget._user_ensemble import with_all_codes
+from billhook.codegen import Form
 from billhook.forest import pool_sets
 from billhook.packing import CategoryQuantizer, coding_of, pack_on_codes
+from compiled import compiled
 from made_up import categorical_forests, random_forest, rows_of_categories, with_sets
 
 
@@ -53,6 +55,18 @@ def test_a_packed_model_is_the_forest_it_says_it_is(threshold_bits, tmp_path):
     again = bh.load(tmp_path / "model.bhk")
     assert again == packed
     np.testing.assert_array_equal(again.scores(X), packed.scores(X))
+
+
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+@pytest.mark.parametrize("missing_values", [False, True])
+def test_empty_sets_send_all_but_missing_cells_right(layout, missing_values, tmp_path):
+    forest = forest_of_sets([[], [3], [], [0, 1, 2]], n_features=2)
+    packed = bh.pack(forest, threshold_bits="exact", leaf_bits=12, missing_values=missing_values)
+    X = rows_of_categories(np.random.default_rng(0), 80, 2, 0.2 if missing_values else 0.0)
+    expected = forest.decision_function(X)
+    np.testing.assert_allclose(packed.decision_function(X), expected, rtol=0, atol=packed.scale * 5)
+    found = compiled(packed, tmp_path, form=Form(layout))(X)
+    np.testing.assert_array_equal(found, packed.scores(X))
 
 
 def test_nested_sets_share_a_table_and_others_do_not():

@@ -1,5 +1,6 @@
 """Trees that ask the same on all of a level: one test a level, where that takes fewer bytes."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -110,5 +111,11 @@ def test_a_file_whose_levels_cannot_be_is_refused(name, value, message, tmp_path
         data = np.zeros(layout.sections["end"], np.uint8)
         contents = contents._replace(arrays={"data": data})
     write_container(tmp_path / "model.bhk", contents)
-    with pytest.raises(bh.ModelFileError, match=message):
-        bh.load(tmp_path / "model.bhk")
+    tracemalloc.start()
+    try:
+        with pytest.raises(bh.ModelFileError, match=message):
+            bh.load(tmp_path / "model.bhk")
+        # The file is refused before memory is taken for what it claims.
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()

@@ -161,13 +161,18 @@ def fit_table(
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
+            forest = None if model is None else _forest_of(model)
+            if forest is not None and forest.encoding is not None and categorical is not None:
+                raise ValueError(
+                    f"categorical={categorical!r} is for tables that are encoded here, and the model has an encoding "
+                    "of its own: leave categorical out"
+                )
             of_reading = clock if n_trials is None else Clock(None)
             with in_time(of_reading, "reading", str(table) if isinstance(table, str | PathLike) else "the table"):
-                read = _read(table, label, task)
+                read = _read(table, label, task, "nearest" if forest is None else forest.rounding)
             title, read_notes = read.title, read.notes
             for note in read_notes:
                 log(note)
-            forest = None if model is None else _forest_of(model)
             encoded = encode_table(
                 read,
                 limit,
@@ -215,7 +220,7 @@ def checked_seed(random_state: int | None) -> int:
     return seed
 
 
-def _read(table: Any, label: str | None, task: str | None) -> Table:
+def _read(table: Any, label: str | None, task: str | None, rounding: str) -> Table:
     if isinstance(table, Table):
         if label is not None or task is not None:
             raise ValueError("a Table knows its labels and its task: leave label and task out")
@@ -223,10 +228,10 @@ def _read(table: Any, label: str | None, task: str | None) -> Table:
     if label is None:
         raise ValueError("label must be the name of the column to predict, not None")
     if isinstance(table, str | PathLike):
-        return read_table(table, label, task=task)
+        return read_table(table, label, task=task, rounding=rounding)
     if not is_frame(table):
         raise TypeError(f"table must be the path of a file or a data frame, not {type(table).__name__}")
-    return table_of_frame(table, label, task=task)
+    return table_of_frame(table, label, task=task, rounding=rounding)
 
 
 def _forest_of(model: Any) -> Forest:

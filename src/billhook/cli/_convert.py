@@ -12,7 +12,7 @@ SAVE = {"onnx": save_onnx, "treelite": save_treelite}
 def run(arguments: argparse.Namespace) -> None:
     """Read a model, write it as another kind, and say what it is."""
     check_out(arguments)
-    model = load(arguments.model)
+    model = load(arguments.model, output=arguments.output)
     print(f"{arguments.model}: {model!r}", file=sys.stderr)
     _interrupt.finish()
     if arguments.to == "billhook":

@@ -30,7 +30,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each target."""
     model = load(arguments.model)
     packed = packed_as_asked(model, arguments, {})
-    X = features_of(read_features(arguments.table, arguments.label, categorical=categorical_of(packed)), packed)
+    table = read_features(
+        arguments.table, arguments.label, categorical=categorical_of(packed), rounding=packed.rounding
+    )
+    X = features_of(table, packed)
     names = [target.name for target in targets()] if arguments.target == "all" else [arguments.target]
     print(f"{arguments.model}: {packed!r}", file=sys.stderr)
     layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)

@@ -35,7 +35,7 @@ def check_out(arguments: argparse.Namespace) -> None:
 
 def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Return the rows of a table for this forest, and their labels as it knows them."""
-    table = read_features(path, label, categorical=categorical_of(forest))
+    table = read_features(path, label, categorical=categorical_of(forest), rounding=forest.rounding)
     return features_of(table, forest), labels_like(table.y, forest.classes)
 
 

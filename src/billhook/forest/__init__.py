@@ -1,6 +1,6 @@
 """One flat, frozen set of arrays for any tree ensemble."""
 
-from billhook.forest._check import check_encoding
+from billhook.forest._check import check_encoding, hand_over
 from billhook.forest._derive import derive
 from billhook.forest._forest import Forest, same
 from billhook.forest._labels import as_targets, as_weights
@@ -29,6 +29,7 @@ __all__ = [
     "derive",
     "drop",
     "forest_from",
+    "hand_over",
     "labels_from_json",
     "labels_to_json",
     "outlier_probability",

@@ -1,5 +1,6 @@
 """What makes a set of arrays a forest."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -40,11 +41,25 @@ LINKS = {"classification": ("identity", "softmax", "logistic", "isolation"), "re
 ONE_SCORE = ("logistic", "isolation")
 MAX_FEATURES = 2**31 - 1
 MAX_LABEL_BYTES = 2**26
+# So many are checked together, or one tree.
+NODES_AT_ONCE = 2**16
+
+
+class HandedOver(np.ndarray[Any, Any]):
+    """An array that a forest keeps as it is: see `hand_over`."""
+
+
+def hand_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return an array in the form in which a new forest keeps it without a copy; nobody may write to it any more."""
+    return array.view(HandedOver)
 
 
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a contiguous, read-only copy."""
-    array = array.copy(order="C")
+    """Return a contiguous, read-only copy, or the array itself if it was handed over."""
+    if isinstance(array, HandedOver) and array.flags.c_contiguous and array.flags.aligned:
+        array = array.view(np.ndarray)
+    else:
+        array = np.array(array, order="C", subok=False)
     array.flags.writeable = False
     return array
 
@@ -140,6 +155,30 @@ def _check_trees(forest: "Forest") -> None:
     if (forest.n_rows < 0).any():
         raise ValueError("n_rows must not be negative")
 
+    for first, end in _blocks(offset):
+        _check_shape(forest, offset[first : end + 1])
+
+
+def _blocks(offset: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the first tree and the one behind the last of some trees after the other, so that checks take little."""
+    first = 0
+    while first < offset.size - 1:
+        end = max(first + 1, int(np.searchsorted(offset, offset[first] + NODES_AT_ONCE, side="right")) - 1)
+        yield first, end
+        first = end
+
+
+def _check_shape(forest: "Forest", offset: NDArray[np.int64]) -> None:
+    """Raise ValueError unless the nodes of the trees between these offsets form trees that grew in some order."""
+    nodes = slice(int(offset[0]), int(offset[-1]))
+    offset = offset - nodes.start
+    n_nodes = nodes.stop - nodes.start
+    left, right, rank, is_leaf = (
+        forest.left[nodes],
+        forest.right[nodes],
+        forest.growth_rank[nodes],
+        forest.feature[nodes] < 0,
+    )
     splits = np.flatnonzero(~is_leaf)
     root = np.repeat(offset[:-1], np.diff(offset))
     end = np.repeat(offset[1:], np.diff(offset))
@@ -152,9 +191,9 @@ def _check_trees(forest: "Forest") -> None:
     times_child[offset[:-1]] += 1
     if (times_child != 1).any():
         node = int(np.flatnonzero(times_child != 1)[0])
-        raise ValueError(f"node {node} is the child of {times_child[node]} nodes: children do not form trees")
-
-    rank = forest.growth_rank
+        raise ValueError(
+            f"node {nodes.start + node} is the child of {times_child[node]} nodes: children do not form trees"
+        )
     if (rank[is_leaf] != -1).any() or (rank[splits] < 0).any():
         raise ValueError("growth_rank must be -1 for a leaf and at least 0 for a split")
     if (rank[splits] >= np.add.reduceat(~is_leaf, offset[:-1], dtype=np.int64).repeat(np.diff(offset))[splits]).any():

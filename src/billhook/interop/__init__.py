@@ -1,13 +1,14 @@
 """Any library's model to a Forest, and back."""
 
 from billhook.interop._boosting_parameters import boosting_parameters
-from billhook.interop._dispatch import as_forest, to_estimator
+from billhook.interop._dispatch import as_forest, as_forests, to_estimator
 from billhook.interop._export import save_onnx, save_treelite, to_onnx, to_treelite
 from billhook.interop._files import read_file
 from billhook.interop._in_bag import in_bag_mask
 
 __all__ = [
     "as_forest",
+    "as_forests",
     "boosting_parameters",
     "in_bag_mask",
     "read_file",

@@ -4,6 +4,7 @@ from os import PathLike
 from typing import Any
 
 from billhook.forest import Forest
+from billhook.interop._outputs import SeveralOutputsError
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
 READERS = {
@@ -72,11 +73,38 @@ def as_forest(model: Any, *, output: int | None = None) -> Forest:
         if reader is not None:
             forest: Forest = _read(model, import_module(reader).read, output)
             return forest
-    hint = "; a model file is read with billhook.load" if isinstance(model, str | PathLike) else ""
-    raise TypeError(
-        f"as_forest cannot read a {type(model).__module__}.{type(model).__qualname__}; supported are, fitted, "
-        f"{SUPPORTED}{hint}"
-    )
+    raise TypeError(_refusal(model))
+
+
+def as_forests(model: Any) -> list[Forest]:
+    """Return a forest for each output of a fitted ensemble, as `as_forest` returns one of them.
+
+    A model of one output gives a list of one.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Whatever `as_forest` takes. Several outputs have scikit-learn's trees and forests fitted to a table of labels
+        or numbers, XGBoost's models of several targets or quantiles, CatBoost's of several labels or targets, and
+        regressors of ONNX and treelite.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> import billhook as bh
+    >>> X, y = load_linnerud(return_X_y=True)
+    >>> rf = RandomForestRegressor(8, random_state=0).fit(X, y)
+    >>> forests = bh.as_forests(rf)
+    >>> len(forests) == y.shape[1]
+    True
+    >>> bool((forests[2].predict(X) == rf.predict(X)[:, 2]).all())
+    True
+    """
+    try:
+        return [as_forest(model)]
+    except SeveralOutputsError as error:
+        return [as_forest(model, output=output) for output in range(error.n_outputs)]
 
 
 def _read(model: Any, read: Any, output: int | None) -> Any:
@@ -85,6 +113,21 @@ def _read(model: Any, read: Any, output: int | None) -> Any:
     if "output" not in signature(read).parameters:
         raise TypeError(f"output={output!r} is for models of several outputs, and a {type(model).__name__} has one")
     return read(model, output=output)
+
+
+def _refusal(model: Any) -> str:
+    """Say why as_forest does not read this, and what to do."""
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    if isinstance(model, str | PathLike):
+        return f"{str(model)!r} is a path, and no fitted model: read a model file with billhook.load"
+    if kind.startswith("billhook."):
+        return (
+            f"as_forest cannot read a {type(model).__name__}, which keeps no nodes: pass the forest, or the fitted "
+            "model, that it was made of"
+        )
+    if isinstance(model, list | tuple):
+        return f"as_forest reads one fitted model, not a {type(model).__name__} of {len(model)}: pass one of them"
+    return f"as_forest cannot read a {kind}; supported are, fitted, {SUPPORTED}"
 
 
 def to_estimator(forest: Forest) -> Any:

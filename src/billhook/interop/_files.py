@@ -1,18 +1,24 @@
 """Model files of other libraries, known by what is in them and not by their names."""
 
-import json
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
+from billhook.interop._json_parts import decode_trees
 
 # How much of a file is looked at to see what it is.
 START = 4096
 SPACES = b" \t\r\n\xef\xbb\xbf"
+# Of all protocols but the oldest, which is text.
+PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"ccopy_reg\n", b"(dp", b"(lp")
+# By gzip, bzip2, xz, zip, lz4 and zlib.
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04", b"\x04\x22M\x18", b"x\x01", b"x^", b"x\x9c", b"x\xda")
+OPEN_YOURSELF = "open it in Python yourself, and write bh.as_forest(model).save('model.bhk')"
 
 
 class Format(NamedTuple):
@@ -67,8 +73,8 @@ JSON_FORMATS: tuple[JsonFormat, ...] = (
 )
 
 
-def read_file(path: str | PathLike[str]) -> Forest:
-    """Return the forest in a model file of another library.
+def read_file(path: str | PathLike[str], output: int | None = None) -> Forest:
+    """Return the forest in a model file of another library, or that of one of its outputs.
 
     Raises
     ------
@@ -77,46 +83,47 @@ def read_file(path: str | PathLike[str]) -> Forest:
     """
     path = Path(path)
     try:
-        return _read(path)
+        return _read(path, output)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _read(path: Path) -> Forest:
+def _read(path: Path, output: int | None) -> Forest:
     if path.is_dir():
-        return _read_folder(path)
+        return _read_folder(path, output)
     with open(path, "rb") as file:
         start = file.read(START)
     for known in FORMATS:
         if known.begins(start):
-            forest: Forest = _module(known.module).read_file(path)
-            return forest
+            return _with_output(_module(known.module).read_file, path, output)
     if start.lstrip(SPACES).startswith(b"{"):
-        return _read_json(path)
-    if start.startswith((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")):
-        raise ModelFileError(
-            "this is a pickle, which can run any code when it is opened: open it in Python yourself, and write "
-            "bh.as_forest(model).save('model.bhk')"
-        )
+        return _read_json(path, output)
+    if start.startswith(PICKLES):
+        raise ModelFileError(f"this is a pickle, which can run any code when it is opened: {OPEN_YOURSELF}")
+    if start.startswith(COMPRESSED):
+        raise ModelFileError(f"this is compressed: unpack it first; if joblib or pickle wrote it, {OPEN_YOURSELF}")
     raise ModelFileError(f"this is no model file that Billhook knows; it reads its own and {_known()}")
 
 
-def _read_folder(path: Path) -> Forest:
+def _with_output(read: Callable[..., Forest], model: Any, output: int | None) -> Forest:
+    if output is None:
+        return read(model)
+    if "output" not in signature(read).parameters:
+        raise ModelFileError(f"output={output!r} is for models of several outputs, and this one has one")
+    return read(model, output=output)
+
+
+def _read_folder(path: Path, output: int | None) -> Forest:
     if not (path / "data_spec.pb").exists():
         raise ModelFileError("this is a folder, and none that ydf saved a model to: give the path of a model file")
-    forest: Forest = _module("ydf").read_file(path)
-    return forest
+    return _with_output(_module("ydf").read_file, path, output)
 
 
-def _read_json(path: Path) -> Forest:
-    try:
-        model = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"this is not JSON: {error}") from None
+def _read_json(path: Path, output: int | None) -> Forest:
+    model = decode_trees(path.read_bytes())
     for known in JSON_FORMATS:
         if isinstance(model, dict) and known.has(model):
-            forest: Forest = _module(known.module).read_json(model)
-            return forest
+            return _with_output(_module(known.module).read_json, model, output)
     raise ModelFileError(f"this JSON is no model that Billhook knows; it reads {_known()}")
 
 

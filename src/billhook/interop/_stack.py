@@ -1,6 +1,6 @@
 """From single trees to a Forest: what every reader ends with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.forest import Forest, pool_sets, round_down
+from billhook.forest import Forest, hand_over, pool_sets, round_down
 from billhook.kernels import average_upwards, rank_best_first
 
 # The thresholds of the forests that are stacked, while somebody asks for them.
@@ -58,9 +58,11 @@ class Tree:
     category_sets: Mapping[int, NDArray[Any]] = field(default_factory=dict)
 
 
-def stack(trees: Sequence[Tree], **other: Any) -> Forest:
-    """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes."""
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in DTYPES}
+def stack(trees: list[Tree], **other: Any) -> Forest:
+    """Return the forest of these trees; `other` are the fields of Forest that do not belong to nodes.
+
+    The list is emptied, so that a large forest is in memory once less.
+    """
     n_nodes = np.array([tree.left.size for tree in trees])
     first = np.cumsum(n_nodes) - n_nodes
     sets = {
@@ -68,6 +70,9 @@ def stack(trees: Sequence[Tree], **other: Any) -> Forest:
         for tree, start in zip(trees, first.tolist(), strict=True)
         for node, categories in tree.category_sets.items()
     }
+    arrays = {name: [getattr(tree, name) for tree in trees] for name in DTYPES}
+    trees.clear()
+    columns = {name: np.concatenate(arrays.pop(name)) for name in DTYPES}
     return join(columns, n_nodes, sets, **other)
 
 
@@ -100,8 +105,10 @@ def join(
     if recorded is not None:
         recorded.append(Thresholds(columns["threshold"], other.get("rounding", "nearest")))
     columns["threshold"] = round_down(columns["threshold"])
-    arrays: dict[str, Any] = {name: columns.pop(name).astype(dtype, copy=False) for name, dtype in DTYPES.items()}
-    return Forest(**arrays, offset=offset, category_set=category_set, **sets._asdict(), **other)
+    arrays: dict[str, Any] = {"category_set": hand_over(category_set)}
+    for name, dtype in DTYPES.items():
+        arrays[name] = hand_over(columns.pop(name).astype(dtype, copy=False))
+    return Forest(**arrays, offset=offset, **sets._asdict(), **other)
 
 
 @contextmanager

@@ -1,4 +1,5 @@
 #include "bindings.h"
+#include "decimals.h"
 #include "interop.h"
 
 static PyObject *py_rank_best_first(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
@@ -34,8 +35,59 @@ static PyObject *py_average_upwards(PyObject *module, PyObject *const *args, Py_
     return done(&call);
 }
 
+static PyObject *py_read_decimals(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "read_decimals"};
+    Array text, number;
+    if (!take(&call, args, n_args, "B1 d1*", &text, &number))
+        return NULL;
+    size_t found;
+    Py_BEGIN_ALLOW_THREADS
+    found = read_decimals(text.u8, (size_t)text.size, number.f64, (size_t)number.size);
+    Py_END_ALLOW_THREADS
+    give_back(&call);
+    return PyLong_FromSize_t(found);
+}
+
+static PyObject *py_read_integers(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "read_integers"};
+    Array text, number;
+    if (!take(&call, args, n_args, "B1 q1*", &text, &number))
+        return NULL;
+    ptrdiff_t found;
+    Py_BEGIN_ALLOW_THREADS
+    found = read_integers(text.u8, (size_t)text.size, number.i64, (size_t)number.size);
+    Py_END_ALLOW_THREADS
+    give_back(&call);
+    return PyLong_FromSsize_t(found);
+}
+
+static PyObject *py_find_elements(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "find_elements"};
+    Array text, end;
+    Py_ssize_t start;
+    if (!take(&call, args, n_args, "B1 n q1*", &text, &start, &end))
+        return NULL;
+    if (start < 0 || start > text.size)
+        return fail(&call, "start is not in the text");
+    ptrdiff_t found;
+    Py_BEGIN_ALLOW_THREADS
+    found = find_elements(text.u8, (size_t)text.size, (size_t)start, end.i64, (size_t)end.size);
+    Py_END_ALLOW_THREADS
+    give_back(&call);
+    return PyLong_FromSsize_t(found);
+}
+
 PyMethodDef interop_methods[] = {
     METHOD(rank_best_first),
     METHOD(average_upwards),
+    METHOD(read_decimals),
+    METHOD(read_integers),
+    METHOD(find_elements),
     {NULL, NULL, 0, NULL},
 };

@@ -68,3 +68,31 @@ void average_upwards(size_t n_nodes, size_t n_values, const int32_t *left, const
             value[node * n_values + c] = share * value[l * n_values + c] + (1.0 - share) * value[r * n_values + c];
     }
 }
+
+ptrdiff_t find_elements(const uint8_t *text, size_t length, size_t start, int64_t *end, size_t room)
+{
+    size_t n = 0, depth = 0;
+    int is_string = 0;
+    for (size_t i = start; i < length; i++) {
+        const uint8_t letter = text[i];
+        if (is_string) {
+            if (letter == '\\')
+                i++;
+            is_string = letter != '"';
+            continue;
+        }
+        is_string = letter == '"';
+        if (letter == '[' || letter == '{')
+            depth++;
+        const int closes = letter == ']' || letter == '}';
+        if (depth == 0 && (closes || letter == ',')) {
+            if (n < room)
+                end[n] = (int64_t)i;
+            n++;
+            if (closes)
+                return (ptrdiff_t)n;
+        }
+        depth -= (size_t)closes;
+    }
+    return -1;
+}

@@ -1,4 +1,5 @@
-/* What a forest read from another library needs: the order its splits were made in, and values of inner nodes. */
+/* What a forest read from another library needs: the order its splits were made in, values of inner nodes, and where
+   the trees are in its text. */
 
 #ifndef BILLHOOK_INTEROP_H
 #define BILLHOOK_INTEROP_H
@@ -17,5 +18,10 @@ void rank_best_first(size_t n_nodes, const int32_t *left, const int32_t *right, 
    Children come after their parents. Children without weight count the same. */
 void average_upwards(size_t n_nodes, size_t n_values, const int32_t *left, const int32_t *right,
                      const double *weight, double *value);
+
+/* Find the elements of a JSON array that is open at `start`: set `end` to where each of them ends, at a comma or at
+   the bracket that closes the array. Return how many there are, however few there is room for; -1 if the array is
+   not closed. */
+ptrdiff_t find_elements(const uint8_t *text, size_t length, size_t start, int64_t *end, size_t room);
 
 #endif

@@ -33,21 +33,35 @@ def save_packed(packed: "Packed", path: str | PathLike[str]) -> None:
     write_container(path, Contents(KIND, meta, {"data": packed.data}))
 
 
-def load(path: str | PathLike[str]) -> "Forest | Packed":
+def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | Packed":
     """Return the forest that `Forest.save`, or the packed model that `Packed.save`, wrote to this file.
 
-    So are the bytes that `Packed.to_bytes` returns, in a file.
+    A file of the bytes that `Packed.to_bytes` returns is read too.
 
     Model files of other libraries are read too, as `as_forest` reads their models: what a file is, is seen from what
     is in it.
+
+    Parameters
+    ----------
+    path : path of a file, or of a folder that ydf saved a model to
+    output : int, optional
+        Which output of a model of another library that predicts several at once, from 0.
 
     Raises
     ------
     ModelFileError
         If the file is damaged, made up, or of another version; it says what is wrong.
     """
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"load needs the path of a model file, not a {type(path).__name__}; a fitted model is read with as_forest"
+        )
     if not is_container(path):
-        return _read_blob(path) if _is_blob(path) else read_file(path)
+        if not _is_blob(path):
+            return read_file(path, output)
+        _check_output(output)
+        return _read_blob(path)
+    _check_output(output)
     try:
         contents = read_container(path)
         return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
@@ -64,6 +78,11 @@ def load_forest(path: str | PathLike[str]) -> Forest:
             "Forest.save writes it"
         )
     return model
+
+
+def _check_output(output: int | None) -> None:
+    if output not in (None, 0):
+        raise ValueError(f"output={output!r}: a model of Billhook has one output")
 
 
 def _is_blob(path: str | PathLike[str]) -> bool:

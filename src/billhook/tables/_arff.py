@@ -49,14 +49,14 @@ class Arff(NamedTuple):
         """Nothing is guessed."""
         return ()
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
+    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
         """Return the columns."""
         wanted: list[ReadAs] = [
             "label" if name == label else "guess" if type_ in NUMBERS and name not in categorical else "text"
             for name, type_, _ in self.attributes
         ]
         columns = {}
-        for attribute, column in zip(self.attributes, collect(self._blocks, wanted), strict=True):
+        for attribute, column in zip(self.attributes, collect(self._blocks, wanted, rounding), strict=True):
             if attribute.name != label:
                 column = UnusableColumn("holds dates, which are not read") if attribute.type == "date" else column
                 self._check(attribute, column, is_asked=attribute.name in categorical)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook.tables._columns import Categorical, Column
+from billhook.tables._rounding import as_float32
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Rows whose cells are strings at one time.
@@ -71,8 +72,11 @@ class TableFile(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how it is read."""
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
-        """Return its columns, those of `categorical` as text even where they look like numbers."""
+    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+        """Return its columns, those of `categorical` as text even where they look like numbers.
+
+        `rounding` is how numbers become float32, "nearest" or "down".
+        """
 
 
 def is_missing(cell: Any) -> bool:
@@ -120,23 +124,25 @@ def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
         yield block
 
 
-def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs]) -> list[Any]:
+def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs], rounding: str) -> list[Any]:
     """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or for a label an array of strings.
 
     What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read a
     second time.
     """
-    columns, late = _one_pass(read_blocks(), wanted)
+    columns, late = _one_pass(read_blocks(), wanted, rounding)
     if late:
         wanted = ["text" if k in late else kind for k, kind in enumerate(wanted)]
-        columns, _ = _one_pass(read_blocks(), wanted)
+        columns, _ = _one_pass(read_blocks(), wanted, rounding)
     return [column.finished() for column in columns]
 
 
-def _one_pass(blocks: Iterator[TextRows], wanted: Sequence[ReadAs]) -> tuple[list["_Collector"], set[int]]:
+def _one_pass(
+    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str
+) -> tuple[list["_Collector"], set[int]]:
     known = _KnownNumbers()
     kinds: dict[ReadAs, Callable[[], _Collector]] = {
-        "guess": lambda: _Numbers(known),
+        "guess": lambda: _Numbers(known, rounding),
         "text": _Texts,
         "label": _Cells,
     }
@@ -171,24 +177,25 @@ class _KnownNumbers(dict[str, float]):
 
 
 class _Numbers:
-    def __init__(self, known: _KnownNumbers) -> None:
+    def __init__(self, known: _KnownNumbers, rounding: str) -> None:
         self.parts: list[NDArray[np.float32]] = []
+        self.rounding = rounding
         self.known = known
         self.are_known = True
 
     def add(self, cells: Sequence[str]) -> bool:
         try:
-            self.parts.append(self._looked_up(cells) if self.are_known else _numbers(cells))
+            numbers = self._looked_up(cells) if self.are_known else _numbers(cells)
         except ValueError:
             return False
+        self.parts.append(as_float32(numbers, self.rounding))
         return True
 
-    def _looked_up(self, cells: Sequence[str]) -> NDArray[np.float32]:
+    def _looked_up(self, cells: Sequence[str]) -> NDArray[np.float64]:
         if len(self.known) > MOST_KNOWN:
             self.known.clear()
         n_known = len(self.known)
-        with np.errstate(over="ignore"):
-            numbers = np.fromiter(map(self.known.__getitem__, cells), np.float32, len(cells))
+        numbers = np.fromiter(map(self.known.__getitem__, cells), np.float64, len(cells))
         self.are_known = len(self.known) - n_known <= MOST_NEW * len(cells)
         return numbers
 
@@ -198,14 +205,13 @@ class _Numbers:
         return column
 
 
-def _numbers(cells: Sequence[str]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        if "_" not in "".join(cells):
-            try:
-                return np.fromiter(map(float, cells), np.float32, len(cells))
-            except ValueError:
-                pass
-        return np.fromiter(map(as_number, cells), np.float32, len(cells))
+def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
+    if "_" not in "".join(cells):
+        try:
+            return np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            pass
+    return np.fromiter(map(as_number, cells), np.float64, len(cells))
 
 
 class _TextNumbers(dict[str, int]):

@@ -32,12 +32,12 @@ class Delimited(NamedTuple):
     has_names: bool
     notes: tuple[str, ...]
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
+    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
         """Return the columns."""
         wanted: list[ReadAs] = [
             "label" if name == label else "text" if name in categorical else "guess" for name in self.names
         ]
-        columns = dict(zip(self.names, collect(self._blocks, wanted), strict=True))
+        columns = dict(zip(self.names, collect(self._blocks, wanted, rounding), strict=True))
         labels = None if label is None else LabelColumn(columns.pop(label), is_text=False)
         return FileColumns(columns, labels)
 

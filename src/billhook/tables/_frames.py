@@ -16,7 +16,7 @@ from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
 from billhook.tables._distinct import cells_of, distinct_of
 from billhook.tables._labels import TrainingLabels, label_name, target_of
-from billhook.tables._rounding import round_down
+from billhook.tables._rounding import as_float32
 from billhook.tables._table import Table, training_table
 
 TITLE = "the data frame"
@@ -119,7 +119,9 @@ def table_of(X: Any, y: ArrayLike, *, task: str | None = None, title: str = TITL
     return training_table(title, columns, target)
 
 
-def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = TITLE) -> Table:
+def table_of_frame(
+    X: Any, label: Any, *, task: str | None = None, title: str = TITLE, rounding: str = "nearest"
+) -> Table:
     """Return the table of a data frame that holds the labels in a column, as `read_table` returns that of a file.
 
     Parameters
@@ -133,6 +135,8 @@ def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = 
         By default text and few different whole numbers are classes; other numbers are for regression.
     title : str
         What messages call the table.
+    rounding : {"nearest", "down"}
+        As for `frame_columns`.
     """
     frame, names = _opened(X)
     own_names = _own_names(X)
@@ -142,7 +146,7 @@ def table_of_frame(X: Any, label: Any, *, task: str | None = None, title: str = 
         raise ValueError(f"{title} has no rows")
     labels = _labels(frame[:, names.index(name)], name)
     target = target_of(labels, name, title, task)
-    return training_table(title, frame_columns(X, names=set(names) - {name}), target, label=name)
+    return training_table(title, frame_columns(X, names=set(names) - {name}, rounding=rounding), target, label=name)
 
 
 def _opened(X: Any) -> tuple[Any, tuple[str, ...]]:
@@ -265,7 +269,7 @@ def _numbers(series: Any, rounding: str) -> NDArray[np.float32]:
         series = series.cast(nw.Float64)
     if is_null.any():
         series = series.fill_null(False if series.dtype == nw.Boolean else 0)
-    numbers = _as_float32(np.asarray(series.to_numpy()), rounding)
+    numbers = as_float32(np.asarray(series.to_numpy()), rounding)
     numbers[is_null] = np.nan
     return numbers
 
@@ -274,15 +278,7 @@ def _object_numbers(series: Any, rounding: str) -> NDArray[np.float32]:
     cells = np.empty(len(series), object)
     cells[:] = series.to_list()
     cells[np.asarray(series.is_null().to_numpy(), np.bool_)] = np.nan
-    return _as_float32(cells.astype(np.float64), rounding)
-
-
-def _as_float32(numbers: NDArray[Any], rounding: str) -> NDArray[np.float32]:
-    """Return a float32 array of its own."""
-    if rounding == "down" and numbers.dtype != np.float32:
-        return round_down(numbers)
-    with np.errstate(over="ignore"):
-        return np.array(numbers, np.float32)
+    return as_float32(cells.astype(np.float64), rounding)
 
 
 def _labels(series: Any, name: str) -> LabelColumn:

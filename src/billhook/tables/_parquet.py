@@ -17,6 +17,7 @@ from billhook.tables._collect import (
     unusable_texts,
 )
 from billhook.tables._columns import Categorical, Column
+from billhook.tables._rounding import as_float32
 
 MAGIC = b"PAR1"
 
@@ -28,10 +29,10 @@ class Parquet(NamedTuple):
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
-    def read(self, label: str | None, categorical: frozenset[str]) -> FileColumns:
+    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
         """Return the columns, read one after the other."""
         columns = {
-            name: _column(self._cells(name), is_categorical=name in categorical)
+            name: _column(self._cells(name), is_categorical=name in categorical, rounding=rounding)
             for name in self.names
             if name != label
         }
@@ -79,7 +80,7 @@ def _labels(cells: Any, name: str) -> LabelColumn:
     return LabelColumn(labels, not _is_number(cells.type))
 
 
-def _column(cells: Any, *, is_categorical: bool) -> Column | UnusableColumn:
+def _column(cells: Any, *, is_categorical: bool, rounding: str) -> Column | UnusableColumn:
     from pyarrow import types
 
     if types.is_null(cells.type):
@@ -87,7 +88,7 @@ def _column(cells: Any, *, is_categorical: bool) -> Column | UnusableColumn:
     if _is_text(cells.type) or (is_categorical and _is_number(cells.type)):
         return _categorical(cells)
     if _is_number(cells.type):
-        return _numbers(cells)
+        return _numbers(cells, rounding)
     return UnusableColumn(f"is of the type {cells.type}, which is not read")
 
 
@@ -106,8 +107,7 @@ def _categorical(cells: Any) -> Categorical | UnusableColumn:
     return categorical_of(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32), texts)
 
 
-def _numbers(cells: Any) -> NDArray[np.float32]:
+def _numbers(cells: Any, rounding: str) -> NDArray[np.float32]:
     from pyarrow import float64
 
-    with np.errstate(over="ignore"):
-        return np.asarray(cells.cast(float64(), safe=False).to_numpy(), np.float64).astype(np.float32)
+    return as_float32(np.asarray(cells.cast(float64(), safe=False).to_numpy(), np.float64), rounding)

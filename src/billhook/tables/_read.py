@@ -16,7 +16,7 @@ from billhook.tables._parquet import MAGIC, parquet
 from billhook.tables._table import Table, parted, training_table
 
 
-def read_table(path: str | PathLike[str], label: str, *, task: str | None = None) -> Table:
+def read_table(path: str | PathLike[str], label: str, *, task: str | None = None, rounding: str = "nearest") -> Table:
     """Read a table to learn from.
 
     Columns are numeric or categorical. Those that no model could learn from are dropped, and `notes` says so: all
@@ -33,11 +33,13 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
         The column to predict; -1 is the last, -2 the one before, unless a column has that name.
     task : {"classification", "regression"}, optional
         By default text and few different whole numbers are classes; other numbers are for regression.
+    rounding : {"nearest", "down"}
+        How numbers become float32: as a model wants it, see `Forest.rounding`.
     """
     path = Path(path)
     source = _source(path)
     name = label_name(label, source.names, str(path))
-    raw = source.read(name, frozenset())
+    raw = source.read(name, frozenset(), rounding)
     assert raw.labels is not None
     _check_rows(path, source, len(raw.labels.cells))
     target = target_of(raw.labels, name, str(path), task)
@@ -45,7 +47,11 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
 
 
 def read_features(
-    path: str | PathLike[str], label: str | None = None, *, categorical: Collection[str] = frozenset()
+    path: str | PathLike[str],
+    label: str | None = None,
+    *,
+    categorical: Collection[str] = frozenset(),
+    rounding: str = "nearest",
 ) -> Table:
     """Read a table for prediction: every column, and the labels as they stand in the file (see `labels_like`).
 
@@ -55,11 +61,13 @@ def read_features(
         As for `read_table`; without a label `y` is empty.
     categorical : column names
         Columns to read as categorical even where they look like numbers: see `Encoding.categorical`.
+    rounding : {"nearest", "down"}
+        As for `read_table`.
     """
     path = Path(path)
     source = _source(path)
     name = None if label is None else label_name(label, source.names, str(path))
-    raw = source.read(name, frozenset(categorical))
+    raw = source.read(name, frozenset(categorical), rounding)
     y = np.zeros(0) if raw.labels is None else raw.labels.cells
     if name is not None:
         check_present(y, label_column(name, str(path)), frozenset({""}))

@@ -23,5 +23,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--to", choices=("billhook", "onnx", "treelite"), default="billhook", help="what to write (default: billhook)"
     )
+    parser.add_argument(
+        "--output",
+        type=int,
+        metavar="K",
+        help="which output of a model that predicts several at once, from 0: each is a forest of its own",
+    )
     add_out(parser, "the model")
     parser.set_defaults(run=Command("convert"))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
+from billhook.interop._json_parts import OneByOne
 
 
 def record_of(value: Any, known: Collection[str], what: str) -> dict[str, Any]:
@@ -26,6 +27,11 @@ def list_of(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise ModelFileError(f"{what} is not a list")
     return value
+
+
+def trees_in(value: Any) -> list[Any] | OneByOne:
+    """Return the trees of a model, which may be too many to be decoded at once."""
+    return value if isinstance(value, OneByOne) else list_of(value, "trees")
 
 
 def whole_number(value: Any, least: int, most: int, what: str) -> int:

@@ -1,6 +1,5 @@
 """What needs CatBoost itself: its models written as JSON."""
 
-import json
 import os
 import struct
 import subprocess
@@ -11,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from billhook._files import ModelFileError
+from billhook.interop._json_parts import decode_trees
 
 # Far more than a file of a gigabyte needs.
 TIMEOUT_SECONDS = 600
@@ -24,7 +24,7 @@ def json_of_model(model: Any) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         _save(model, path)
-        read: dict[str, Any] = json.loads(path.read_bytes())
+        read: dict[str, Any] = decode_trees(path.read_bytes())
     return read
 
 
@@ -62,8 +62,8 @@ def json_of_file(path: Path) -> dict[str, Any]:
             reason = said[-1] if done.returncode == 1 and said else DAMAGED
             raise ModelFileError(reason)
         try:
-            read: dict[str, Any] = json.loads(converted.read_bytes())
-        except (ValueError, RecursionError):
+            read: dict[str, Any] = decode_trees(converted.read_bytes())
+        except ModelFileError:
             raise ModelFileError(DAMAGED) from None
     return read
 

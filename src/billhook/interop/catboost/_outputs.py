@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook._types import Task
+from billhook.interop._outputs import SeveralOutputsError
 from billhook.interop.catboost._json import list_of, numbers_of
 
 LOGISTIC = ("Logloss", "CrossEntropy", "Focal")
@@ -108,8 +109,7 @@ def _link(loss: str, info: dict[str, Any]) -> str:
 
 def _column(loss: str, n_values: int, output: int | None) -> int:
     if output is None:
-        instead = "train for MultiClass" if loss == "MultiClassOneVsAll" else "train a model for each"
-        raise TypeError(f"as_forest reads models of one output; this one, for {loss}, has {n_values}: {instead}")
+        raise SeveralOutputsError(f"a model for {loss}", n_values)
     if isinstance(output, bool) or not isinstance(output, int) or not 0 <= output < n_values:
         raise ValueError(f"output must be a number from 0 to {n_values - 1}, not {output!r}")
     return output

@@ -9,7 +9,7 @@ from billhook._files import ModelFileError
 from billhook.forest import Forest
 from billhook.interop._stack import stack
 from billhook.interop.catboost._features import features_of
-from billhook.interop.catboost._json import list_of, record_of
+from billhook.interop.catboost._json import record_of, trees_in
 from billhook.interop.catboost._library import json_of_file, json_of_model
 from billhook.interop.catboost._outputs import output_of
 from billhook.interop.catboost._trees import any_tree, finished, symmetric_tree
@@ -30,17 +30,17 @@ def read(model: Any, output: int | None = None) -> Forest:
     return _forest_of(json_of_model(model), output, origin=f"catboost.{type(model).__name__}")
 
 
-def read_json(model: dict[str, Any]) -> Forest:
+def read_json(model: dict[str, Any], *, output: int | None = None) -> Forest:
     """Return the forest of a model that CatBoost wrote as JSON."""
     try:
-        return _forest_of(model, None, origin="catboost.CatBoost")
+        return _forest_of(model, output, origin="catboost.CatBoost")
     except (TypeError, ValueError) as error:
         raise ModelFileError(str(error)) from None
 
 
-def read_file(path: Path) -> Forest:
+def read_file(path: Path, *, output: int | None = None) -> Forest:
     """Return the forest in a binary file of CatBoost."""
-    return read_json(json_of_file(path))
+    return read_json(json_of_file(path), output=output)
 
 
 def _forest_of(model: dict[str, Any], output: int | None, *, origin: str) -> Forest:
@@ -48,8 +48,8 @@ def _forest_of(model: dict[str, Any], output: int | None, *, origin: str) -> For
     features = features_of(model.get("features_info"))
     are_symmetric = "oblivious_trees" in model
     read_tree = symmetric_tree if are_symmetric else any_tree
-    records = list_of(model.get("oblivious_trees" if are_symmetric else "trees"), "trees")
-    if not records:
+    records = trees_in(model.get("oblivious_trees" if are_symmetric else "trees"))
+    if not len(records):
         raise ValueError("the model has no trees: train it for one iteration at least")
     trees = [read_tree(tree, features.tests) for tree in records]
     n_values = trees[0].value.shape[1]

@@ -1,13 +1,17 @@
 """The JSON object that LightGBM's dump_model makes."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from billhook.interop._json_parts import OneByOne
 from billhook.interop.lightgbm._model import LINEAR, NO_TREES, ColumnRange, Written, check_version, checked_categories
 from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, INFINITY, FlatTrees, trees_of
 from billhook.interop.lightgbm._zero import Missing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MISSING = {"None": Missing.NONE, "Zero": Missing.ZERO, "NaN": Missing.NAN}
 BETWEEN_CATEGORIES = "||"
@@ -62,25 +66,27 @@ def _range(info: Any) -> ColumnRange:
 
 
 def _flat(tree_info: Any) -> FlatTrees:
-    if not isinstance(tree_info, list):
+    if not isinstance(tree_info, list | OneByOne):
         raise ValueError("tree_info must be a list of trees")
-    if not tree_info:
+    if not len(tree_info):
         raise ValueError(NO_TREES)
     n_leaves: list[int] = []
-    splits: list[Split] = []
-    leaves: list[Leaf] = []
-    sets: dict[int, list[int]] = {}
+    # As arrays: of Python's numbers, those of all trees would take several times the file.
+    splits: list[NDArray[np.float64]] = []
+    leaves: list[NDArray[np.float64]] = []
+    sets: dict[int, NDArray[np.int64]] = {}
+    n_splits = 0
     for tree in tree_info:
         if not isinstance(tree, dict) or not isinstance(tree.get("tree_structure"), dict):
             raise ValueError("a tree must have a tree_structure")
         its_splits, its_leaves, its_sets = _nodes(tree["tree_structure"])
         n_leaves.append(len(its_leaves))
-        sets |= {len(splits) + number: categories for number, categories in its_sets.items()}
-        splits += its_splits
-        leaves += its_leaves
-    of_splits, of_leaves = (np.array(said, np.float64).reshape(-1, n) for said, n in ((splits, 7), (leaves, 3)))
-    feature, threshold, kind, left, right, split_weight, split_count = of_splits.T
-    value, weight, count = of_leaves.T
+        sets |= {n_splits + number: np.array(categories, np.int64) for number, categories in its_sets.items()}
+        n_splits += len(its_splits)
+        splits.append(np.array(its_splits, np.float64).reshape(-1, 7).T)
+        leaves.append(np.array(its_leaves, np.float64).T)
+    feature, threshold, kind, left, right, split_weight, split_count = np.concatenate(splits, axis=1)
+    value, weight, count = np.concatenate(leaves, axis=1)
     return FlatTrees(
         n_leaves=np.array(n_leaves, np.int64),
         split_feature=feature.astype(np.int64),
@@ -93,7 +99,7 @@ def _flat(tree_info: Any) -> FlatTrees:
         leaf_value=value,
         leaf_weight=weight,
         leaf_count=count.astype(np.int64),
-        category_sets={place: np.array(categories, np.int64) for place, categories in sets.items()},
+        category_sets=sets,
     )
 
 

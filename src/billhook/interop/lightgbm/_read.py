@@ -55,8 +55,8 @@ def read(model: Any) -> Forest:
 def read_file(path: Path) -> Forest:
     """Return the forest of a text that save_model wrote."""
     try:
-        with open(path, encoding="utf-8") as file:
-            written = _text.parse(line.removesuffix("\n") for line in file)
+        with open(path, "rb") as file:
+            written = _text.parse(line.rstrip(b"\r\n") for line in file)
         return _forest_of(written, None, "lightgbm.Booster")
     except (TypeError, ValueError) as error:
         raise ModelFileError(_as_said(error)) from None
@@ -76,13 +76,13 @@ def _as_said(error: Exception) -> str:
     return str(error)
 
 
-def _lines(text: str) -> Iterator[str]:
+def _lines(text: str) -> Iterator[bytes]:
     """Yield the lines one by one: all at once would be the text again."""
     first = 0
     while first < len(text):
         end = text.find("\n", first)
         end = len(text) if end < 0 else end
-        yield text[first:end]
+        yield text[first:end].encode()
         first = end + 1
 
 

@@ -16,7 +16,7 @@ from billhook.interop.lightgbm._model import (
     check_version,
     checked_categories,
 )
-from billhook.interop.lightgbm._numbers import decimals, integers
+from billhook.interop.lightgbm._numbers import fill_with_decimals, fill_with_integers
 from billhook.interop.lightgbm._trees import CATEGORICAL, FlatTrees, TreesRead, joined, trees_of
 
 OF_OUTPUT = ("num_class", "num_tree_per_iteration", "objective", "average_output")
@@ -36,10 +36,11 @@ LEAVES_AT_ONCE = 4096
 WORD = 32
 
 
-def parse(lines: Iterator[str]) -> Written:
-    """Return the model that the lines of a text say, or raise ValueError."""
+def parse(lines: Iterator[bytes]) -> Written:
+    """Return the model that the lines of a text, without their ends, say, or raise ValueError."""
     header = _header(lines)
-    check_version(header.get("version"))
+    version = _text(header, "version") if "version" in header else None
+    check_version(version)
     n_features = _whole(header, "max_feature_idx") + 1
     if not 1 <= n_features <= MOST_FEATURES:
         raise ValueError(f"max_feature_idx is {n_features - 1}")
@@ -54,30 +55,31 @@ def parse(lines: Iterator[str]) -> Written:
     return Written(
         n_columns=_whole(header, "num_tree_per_iteration"),
         n_features=n_features,
-        objective=header.get("objective"),
+        objective=_text(header, "objective") if "objective" in header else None,
         averages="average_output" in header,
         feature_names=names,
         ranges=ranges,
         trees=trees,
         # LightGBM 2.1 does not say where the parameters end.
-        pandas_categories=_pandas_categories(lines, says_all=header["version"] != "v2"),
+        pandas_categories=_pandas_categories(lines, says_all=version != "v2"),
     )
 
 
-def _header(lines: Iterator[str]) -> dict[str, str]:
+def _header(lines: Iterator[bytes]) -> dict[str, bytes]:
     """Return what is said before the trees."""
-    if next(lines, "") != "tree":
+    if next(lines, b"") != b"tree":
         raise ValueError("this text does not begin as LightGBM's models do")
     return _said(lines, HEADER)
 
 
-def _said(lines: Iterator[str], known: frozenset[str]) -> dict[str, str]:
+def _said(lines: Iterator[bytes], known: frozenset[str]) -> dict[str, bytes]:
     """Return what the lines up to an empty one say, by its name."""
-    said: dict[str, str] = {}
+    said: dict[str, bytes] = {}
     for line in lines:
         if not line:
             return said
-        name, _, text = line.partition("=")
+        before, _, text = line.partition(b"=")
+        name = before.decode()
         if name in OF_LINEAR_TREE:
             continue  # is_linear says it
         if name not in known or name in said:
@@ -87,13 +89,17 @@ def _said(lines: Iterator[str], known: frozenset[str]) -> dict[str, str]:
     raise ValueError("the text ends in the middle: it is cut off")
 
 
-def _text(said: dict[str, str], name: str) -> str:
+def _text(said: dict[str, bytes], name: str) -> str:
+    return _line(said, name).decode()
+
+
+def _line(said: dict[str, bytes], name: str) -> bytes:
     if name not in said:
         raise ValueError(f"{name} is missing")
     return said[name]
 
 
-def _whole(said: dict[str, str], name: str) -> int:
+def _whole(said: dict[str, bytes], name: str) -> int:
     text = _text(said, name)
     if not text.removeprefix("-").isdecimal() or len(text) > 12:
         raise ValueError(f"{name} is {text[:40]!r}, not a number")
@@ -113,21 +119,21 @@ def _range(text: str) -> ColumnRange:
         raise ValueError(f"feature_infos holds {text[:40]!r}, which is not known") from None
 
 
-def _trees(lines: Iterator[str], n_features: int) -> TreesRead:
+def _trees(lines: Iterator[bytes], n_features: int) -> TreesRead:
     """Return the trees, and leave the lines behind what follows them."""
     parts: list[TreesRead] = []
-    together: list[dict[str, str]] = []
+    together: list[dict[str, bytes]] = []
     n_leaves = 0
     for line in lines:
-        if line.startswith("Tree="):
+        if line.startswith(b"Tree="):
             together.append(_said(lines, OF_TREE))
             n_leaves += _n_leaves(together[-1])
             if n_leaves >= LEAVES_AT_ONCE:
                 parts.append(trees_of(_flat(together), n_features))
                 together, n_leaves = [], 0
         elif line:
-            if line not in ("end of trees", "feature importances:"):  # the second in LightGBM 2.1
-                raise ValueError(f"there is {line[:40]!r} instead of a tree")
+            if line not in (b"end of trees", b"feature importances:"):  # the second in LightGBM 2.1
+                raise ValueError(f"there is {line[:40].decode(errors='replace')!r} instead of a tree")
             if together:
                 parts.append(trees_of(_flat(together), n_features))
             if not parts:
@@ -136,8 +142,8 @@ def _trees(lines: Iterator[str], n_features: int) -> TreesRead:
     raise ValueError("the text ends before the last tree: it is cut off")
 
 
-def _n_leaves(tree: dict[str, str]) -> int:
-    if tree.get("is_linear", "0") != "0":
+def _n_leaves(tree: dict[str, bytes]) -> int:
+    if tree.get("is_linear", b"0") != b"0":
         raise ValueError(LINEAR)
     n_leaves = _whole(tree, "num_leaves")
     if n_leaves < 1:
@@ -145,7 +151,7 @@ def _n_leaves(tree: dict[str, str]) -> int:
     return n_leaves
 
 
-def _flat(trees: list[dict[str, str]]) -> FlatTrees:
+def _flat(trees: list[dict[str, bytes]]) -> FlatTrees:
     n_leaves = np.array([_n_leaves(tree) for tree in trees], np.int64)
     columns: dict[str, NDArray[Any]] = {
         name: _joined(trees, name, n_leaves - 1, is_decimal=name == "threshold") for name in OF_SPLITS
@@ -159,27 +165,33 @@ def _flat(trees: list[dict[str, str]]) -> FlatTrees:
     return FlatTrees(n_leaves=n_leaves, category_sets=_category_sets(trees, columns, n_leaves), **columns)
 
 
-def _if_said(trees: list[dict[str, str]], name: str, n: NDArray[np.int64], default: NDArray[Any]) -> NDArray[Any]:
+def _if_said(trees: list[dict[str, bytes]], name: str, n: NDArray[np.int64], default: NDArray[Any]) -> NDArray[Any]:
     """Return the numbers that trees say, or those by default for trees that do not."""
     is_said = np.array([bool(tree.get(name)) for tree in trees])
     default[np.repeat(is_said, n)] = _joined(trees, name, n * is_said, is_decimal=default.dtype.kind == "f")
     return default
 
 
-def _joined(trees: list[dict[str, str]], name: str, n: NDArray[np.int64], *, is_decimal: bool) -> NDArray[Any]:
+def _joined(trees: list[dict[str, bytes]], name: str, n: NDArray[np.int64], *, is_decimal: bool) -> NDArray[Any]:
     """Return the numbers that trees say of their splits or leaves, so many of each."""
-    texts = [_text(tree, name) for tree, n_of_tree in zip(trees, n.tolist(), strict=True) if n_of_tree > 0]
-    # A space between two, and none at the ends.
-    if [text.count(" ") + 1 for text in texts] != n[n > 0].tolist():
+    lines = [_line(tree, name) if n_of_tree > 0 else b"" for tree, n_of_tree in zip(trees, n.tolist(), strict=True)]
+    # Each has one byte at least, and one before it: no short text can ask for much memory.
+    if any(2 * n_of_tree - 1 > len(line) for n_of_tree, line in zip(n.tolist(), lines, strict=True)):
         raise ValueError(f"{name} of a tree has more or fewer numbers than there should be")
+    numbers = np.empty(n.sum(), np.float64 if is_decimal else np.int64)
+    fill: Any = fill_with_decimals if is_decimal else fill_with_integers
+    end = np.cumsum(n).tolist()
     try:
-        return (decimals if is_decimal else integers)(" ".join(texts), int(n.sum()))
+        for line, first, behind in zip(lines, [0, *end], end, strict=False):
+            if behind > first:
+                fill(numbers[first:behind], line)
     except ValueError as error:
         raise ValueError(f"{name} of a tree {error}") from None
+    return numbers
 
 
 def _category_sets(
-    trees: list[dict[str, str]], columns: dict[str, NDArray[Any]], n_leaves: NDArray[np.int64]
+    trees: list[dict[str, bytes]], columns: dict[str, NDArray[Any]], n_leaves: NDArray[np.int64]
 ) -> dict[int, NDArray[np.int64]]:
     """Return the categories that go left at each categorical split, by its place among the splits."""
     sets: dict[int, NDArray[np.int64]] = {}
@@ -194,14 +206,16 @@ def _category_sets(
     return sets
 
 
-def _sets_of(tree: dict[str, str], threshold: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
+def _sets_of(tree: dict[str, bytes], threshold: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
     """Yield the set that each of these categorical splits of a tree tests; its threshold is the number of the set."""
     n_sets = _whole(tree, "num_cat")
     if n_sets != threshold.size or not np.array_equal(np.sort(threshold), np.arange(n_sets)):
         raise ValueError(f"a tree has {threshold.size} categorical splits for {n_sets} sets of categories")
-    end = integers(_text(tree, "cat_boundaries"), n_sets + 1)
-    text = _text(tree, "cat_threshold")
-    words = integers(text, text.count(" ") + 1)
+    n_words = _line(tree, "cat_threshold").count(b" ") + 1
+    end, words = (
+        _joined([tree], name, np.array([n]), is_decimal=False)
+        for name, n in (("cat_boundaries", n_sets + 1), ("cat_threshold", n_words))
+    )
     # Compared, not subtracted: differences of made-up numbers can overflow.
     if end[0] != 0 or (end[1:] <= end[:-1]).any() or end[-1] != words.size:
         raise ValueError("cat_boundaries of a tree do not fit cat_threshold")
@@ -212,17 +226,17 @@ def _sets_of(tree: dict[str, str], threshold: NDArray[np.float64]) -> Iterator[N
         yield np.flatnonzero(bits[end[number] * WORD : end[number + 1] * WORD])
 
 
-def _pandas_categories(lines: Iterator[str], *, says_all: bool) -> Any:
+def _pandas_categories(lines: Iterator[bytes], *, says_all: bool) -> Any:
     """Return the categories that stand in the last line but for empty ones, if they do."""
-    last, is_in_parameters = "", False
+    last, is_in_parameters = b"", False
     for line in lines:
-        if line in ("parameters:", "end of parameters"):
-            is_in_parameters = line == "parameters:"
+        if line in (b"parameters:", b"end of parameters"):
+            is_in_parameters = line == b"parameters:"
         last = line or last
     if is_in_parameters and says_all:
         raise ValueError("the text ends in its parameters: it is cut off")
-    name, _, text = last.partition(":")
-    if name != "pandas_categorical":
+    name, _, text = last.partition(b":")
+    if name != b"pandas_categorical":
         return None
     try:
         return checked_categories(json.loads(text))

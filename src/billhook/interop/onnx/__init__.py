@@ -39,7 +39,7 @@ def begins_model(start: bytes) -> bool:
     return len(start) > 3 and start[0] == VERSION_TAG and 0 < start[1] <= MAX_VERSION and start[2] in NEXT_TAGS
 
 
-def read_file(path: str | PathLike[str]) -> Forest:
+def read_file(path: str | PathLike[str], *, output: int | None = None) -> Forest:
     """Return the forest of a model in a file of ONNX."""
     try:
         import onnx
@@ -47,7 +47,7 @@ def read_file(path: str | PathLike[str]) -> Forest:
     except ImportError:
         raise ImportError("to read a file of ONNX needs onnx: pip install 'billhook[onnx]'") from None
     try:
-        return forest_of(onnx.load_model_from_string(Path(path).read_bytes()), None)
+        return forest_of(onnx.load_model_from_string(Path(path).read_bytes()), output)
     except DecodeError:
         raise ModelFileError("the file begins as a model of ONNX, and is damaged") from None
     except (ValueError, TypeError, OverflowError) as error:

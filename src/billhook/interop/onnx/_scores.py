@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.interop._outputs import SeveralOutputsError
 from billhook.interop.onnx._attributes import Attributes
 from billhook.interop.onnx._ensemble import OnnxTrees
 
@@ -56,10 +57,7 @@ def regressor_scores(attributes: Attributes, ensemble: OnnxTrees, output: int | 
     if not 1 <= n_targets < 2**31 or base.size not in (0, n_targets):
         raise ValueError(f"base_values has {base.size} entries for {n_targets} targets")
     if output is None and n_targets > 1:
-        raise TypeError(
-            f"the model has {n_targets} targets, and a forest has one; choose it with output=0 to "
-            f"output={n_targets - 1}"
-        )
+        raise SeveralOutputsError("the model", n_targets)
     target = 0 if output is None else output
     if not isinstance(target, int) or not 0 <= target < n_targets:
         raise ValueError(f"output must be the number of one of the model's {n_targets} targets, not {output!r}")

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from billhook.interop._outputs import SeveralOutputsError
+
 
 def n_outputs_of(model: Any) -> int:
     """Return how many outputs a fitted model predicts at once."""
@@ -20,10 +22,7 @@ def checked_output(output: int | None, n_outputs: int, name: str) -> int:
     """Return which output of a model to read, or say that it has others."""
     if output is None:
         if n_outputs > 1:
-            raise ValueError(
-                f"the {name} predicts {n_outputs} outputs at once, and a forest predicts one: read each with "
-                f"as_forest(model, output=0), ... output={n_outputs - 1}"
-            )
+            raise SeveralOutputsError(f"the {name}", n_outputs)
         return 0
     if isinstance(output, bool | np.bool_) or not isinstance(output, int | np.integer):
         raise TypeError(f"output must be a whole number, not {output!r}")

@@ -32,18 +32,18 @@ def read(model: Any, *, output: int | None = None) -> Forest:
     return forest_of(read_checkpoint(model.serialize_bytes()), output)
 
 
-def read_file(path: str | PathLike[str]) -> Forest:
+def read_file(path: str | PathLike[str], *, output: int | None = None) -> Forest:
     """Return the forest of a checkpoint, which treelite's `serialize` wrote; treelite is not needed."""
     try:
-        return forest_of(read_checkpoint(Path(path).read_bytes()), None)
+        return forest_of(read_checkpoint(Path(path).read_bytes()), output)
     except (ValueError, TypeError, OverflowError, struct.error) as error:
         raise ModelFileError(str(error)) from None
 
 
-def read_json(model: dict[str, Any]) -> Forest:
+def read_json(model: dict[str, Any], *, output: int | None = None) -> Forest:
     """Return the forest of a model that treelite's `dump_as_json` wrote."""
     try:
-        return forest_of(checkpoint_of(model), None)
+        return forest_of(checkpoint_of(model), output)
     except ModelFileError:
         raise
     except (KeyError, AttributeError) as error:

@@ -11,6 +11,7 @@ from billhook.forest import Forest, labels_from_json
 from billhook.interop._comparisons import EQ, GE, GT, LE, LT, as_splits
 from billhook.interop._expand import equal_numbers
 from billhook.interop._nodes import Nodes, trees_of
+from billhook.interop._outputs import SeveralOutputsError
 from billhook.interop._stack import stack
 from billhook.interop.treelite._checkpoint import CATEGORICAL, LEAF, NUMERICAL, Checkpoint
 
@@ -36,6 +37,8 @@ LINKS = {
     "exponential": "exp",
     "exponential_standard_ratio": "exp",
 }
+# Links of which one score tells two classes apart.
+ONE_SCORE = ("logistic", "isolation")
 
 
 class ChosenTarget(NamedTuple):
@@ -57,21 +60,23 @@ class ScoreLink(NamedTuple):
 def forest_of(checkpoint: Checkpoint, output: int | None) -> Forest:
     """Return the forest of the target with the number `output`, which a model of one target need not have."""
     chosen = _chosen(checkpoint, output)
-    link = _link(checkpoint, chosen.n_columns)
+    link, base = _link(checkpoint, chosen.n_columns), _base(checkpoint, chosen)
+    if _is_our_isolation(checkpoint, chosen):
+        link, base = ScoreLink("isolation", True, 1.0), base - 1.0
     column, is_vector = _columns(checkpoint, chosen)
     root, nodes = _nodes(checkpoint, chosen, is_vector)
-    about = _about(checkpoint, chosen.n_columns if link.name != "logistic" else 2)
+    about = _about(checkpoint, chosen.n_columns if link.name not in ONE_SCORE else 2)
     other = {
         "tree_weight": link.scale * _share(checkpoint, chosen, column, is_vector),
         "tree_column": column.astype(np.int32),
         "averages": checkpoint.average_tree_output,
-        "base": link.scale * _base(checkpoint, chosen),
+        "base": link.scale * base,
         "link": link.name,
         "task": "classification" if link.is_classifier else "regression",
         "n_features": checkpoint.num_feature,
         "classes": about["classes"] if link.is_classifier else None,
         "feature_names": about["feature_names"],
-        "ties": about["ties"] if link.name == "logistic" else "first",
+        "ties": about["ties"] if link.name in ONE_SCORE else "first",
         "rounding": "down" if checkpoint.float_type == "float64" else "nearest",
         "origin": "treelite.Model",
     }
@@ -83,10 +88,7 @@ def _chosen(checkpoint: Checkpoint, output: int | None) -> ChosenTarget:
     n_targets = checkpoint.num_class.size
     if output is None:
         if n_targets > 1:
-            raise TypeError(
-                f"the model has {n_targets} targets, and a forest has one; choose it with output=0 to "
-                f"output={n_targets - 1}"
-            )
+            raise SeveralOutputsError("the model", n_targets)
         output = 0
     if not isinstance(output, int) or not 0 <= output < n_targets:
         raise ValueError(f"output must be the number of one of the model's {n_targets} targets, not {output!r}")
@@ -124,6 +126,12 @@ def _link(checkpoint: Checkpoint, n_columns: int) -> ScoreLink:
     if checkpoint.ratio_c == 0.0:
         raise ValueError("ratio_c is 0")
     return ScoreLink(link, is_classifier, -math.log(2) / checkpoint.ratio_c)
+
+
+def _is_our_isolation(checkpoint: Checkpoint, chosen: ChosenTarget) -> bool:
+    """Return whether Billhook wrote an isolation forest, whose classes treelite has no field for."""
+    is_ratio = checkpoint.postprocessor == "exponential_standard_ratio" and checkpoint.ratio_c == 1.0
+    return is_ratio and chosen.n_columns == 1 and _written(checkpoint).get("link") == "isolation"
 
 
 def _columns(checkpoint: Checkpoint, chosen: ChosenTarget) -> tuple[NDArray[np.int64], bool]:
@@ -289,14 +297,20 @@ def _category_sets(trees: list[dict[str, NDArray[Any]]], root: NDArray[np.int64]
 def _about(checkpoint: Checkpoint, n_classes: int) -> dict[str, Any]:
     """Return the class labels and the names of features, which only models that Billhook wrote have."""
     about: dict[str, Any] = {"classes": np.arange(n_classes), "feature_names": None, "ties": "first"}
+    own = _written(checkpoint)
+    if own.get("classes") is not None:
+        about["classes"] = labels_from_json(own["classes"])
+    if isinstance(own.get("feature_names"), list):
+        about["feature_names"] = tuple(own["feature_names"])
+    if own.get("ties") == "last":
+        about["ties"] = "last"
+    return about
+
+
+def _written(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return what Billhook wrote beside the fields of treelite, if it did."""
     try:
         own = json.loads(checkpoint.attributes or "{}")["billhook"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return about
-    if isinstance(own, dict) and own.get("classes") is not None:
-        about["classes"] = labels_from_json(own["classes"])
-    if isinstance(own, dict) and isinstance(own.get("feature_names"), list):
-        about["feature_names"] = tuple(own["feature_names"])
-    if isinstance(own, dict) and own.get("ties") == "last":
-        about["ties"] = "last"
-    return about
+        return {}
+    return own if isinstance(own, dict) else {}

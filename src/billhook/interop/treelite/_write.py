@@ -10,16 +10,20 @@ from billhook.forest import Forest, categories_of, labels_to_json
 from billhook.interop.treelite._checkpoint import CATEGORICAL, LEAF, NUMERICAL, Checkpoint, write_checkpoint
 
 LESS_OR_EQUAL = 3
-POSTPROCESSORS = {"logistic": "sigmoid", "softmax": "softmax", "exp": "exponential"}
+POSTPROCESSORS = {
+    "logistic": "sigmoid",
+    "softmax": "softmax",
+    "exp": "exponential",
+    "isolation": "exponential_standard_ratio",
+}
+TASKS = {"logistic": "kBinaryClf", "isolation": "kIsolationForest"}
 
 
 def write(forest: Forest) -> Any:
-    """Return the forest as a treelite.Model with thresholds and leaves in float64."""
-    if forest.link == "isolation":
-        raise TypeError(
-            "treelite has no classes of an isolation forest; write it with to_onnx, or its scores with "
-            "dataclasses.replace(forest, link='identity', task='regression', classes=None, ties='first')"
-        )
+    """Return the forest as a treelite.Model with thresholds and leaves in float64.
+
+    Of an isolation forest, treelite predicts the probability of an outlier; it does not end at one.
+    """
     try:
         import treelite
     except ImportError:
@@ -39,7 +43,7 @@ def checkpoint_of(forest: Forest) -> Checkpoint:
     return Checkpoint(
         float_type="float64",
         num_feature=forest.n_features,
-        task_type="kRegressor" if not is_classifier else "kBinaryClf" if forest.link == "logistic" else "kMultiClf",
+        task_type=TASKS.get(forest.link, "kMultiClf") if is_classifier else "kRegressor",
         average_tree_output=is_mean,
         num_class=np.array([n_columns]),
         leaf_vector_shape=np.array([1, n_values]),
@@ -48,7 +52,8 @@ def checkpoint_of(forest: Forest) -> Checkpoint:
         postprocessor=POSTPROCESSORS.get(forest.link, identity),
         sigmoid_alpha=1.0,
         ratio_c=1.0,
-        base_scores=forest.base,
+        # The outlier's probability is 2 ** (-1 - score), and treelite's 2 ** -score.
+        base_scores=forest.base + (forest.link == "isolation"),
         attributes=json.dumps({"billhook": _about(forest)}),
         trees=_trees(forest, forest.value * np.repeat(factor, np.diff(forest.offset))[:, None]),
     )
@@ -60,6 +65,7 @@ def _about(forest: Forest) -> dict[str, Any]:
         "classes": None if forest.classes is None else labels_to_json(forest.classes),
         "feature_names": None if forest.feature_names is None else list(forest.feature_names),
         "ties": forest.ties,
+        "link": forest.link,
     }
 
 

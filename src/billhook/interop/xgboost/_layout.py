@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
+from billhook.interop._json_parts import OneByOne
 
 # The first version of the layout, and the last whose models have been seen.
 OLDEST, NEWEST = (1, 6), 3
@@ -54,6 +55,12 @@ def list_at(fields: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(part, list):
         raise ModelFileError(f"the model lacks the list {name!r}")
     return part
+
+
+def trees_at(fields: dict[str, Any], name: str) -> list[Any] | OneByOne:
+    """Return the part that is a list of objects with this name, which may be too long to be decoded at once."""
+    part = fields.get(name)
+    return part if isinstance(part, OneByOne) else list_at(fields, name)
 
 
 def text_at(fields: dict[str, Any], name: str) -> str:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
+from billhook.interop._outputs import SeveralOutputsError
 from billhook.interop._stack import Tree, stack
 from billhook.interop.xgboost._categories import encoding_of
 from billhook.interop.xgboost._layout import (
@@ -19,6 +21,7 @@ from billhook.interop.xgboost._layout import (
     list_at,
     object_at,
     text_at,
+    trees_at,
 )
 from billhook.interop.xgboost._objective import HINGE, base_of, link_of
 from billhook.interop.xgboost._trees import tree_of
@@ -202,7 +205,7 @@ def _boosted(
     check_fields(parts, MODEL, "the model")
     parameters = object_at(parts, "gbtree_model_param")
     check_fields(parameters, MODEL_PARAMETERS, "the model's gbtree_model_param")
-    entries = list_at(parts, "trees")
+    entries = trees_at(parts, "trees")
     n_all = len(entries)
     if count_at(parameters, "num_trees") != n_all:
         raise ModelFileError(f"num_trees is {parameters['num_trees']}, and there are {n_all} trees")
@@ -212,9 +215,7 @@ def _boosted(
     n_trees = n_all if n_rounds is None else _n_trees(parts, parameters, n_all, n_outputs, n_rounds)
     if not n_trees:
         raise ValueError("the model has no trees: fit it with one round at least")
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise ModelFileError("a tree must be an object")
-    trees = [tree_of(entry, n_features) for entry in entries[:n_trees]]
+    trees = [tree_of(entry, n_features) for entry in islice(entries, n_trees)]
     boosted = Boosted(trees, output[:n_trees], weight[:n_trees].astype(np.float64))
     if {tree.value.shape[1] for tree in trees} != {boosted.n_values}:
         raise TypeError("as_forest does not read models of which some trees have vector leaves and some have not")
@@ -238,9 +239,7 @@ def _n_trees(parts: dict[str, Any], parameters: dict[str, Any], n_all: int, n_ou
 
 def _checked_output(output: int | None, n_targets: int) -> int:
     if output is None:
-        raise ValueError(
-            f"the model has {n_targets} outputs, and a forest has one: choose it with output=0 to {n_targets - 1}"
-        )
+        raise SeveralOutputsError("the model", n_targets)
     if not 0 <= output < n_targets:
         raise ValueError(f"output is {output}, and the model has the outputs 0 to {n_targets - 1}")
     return output

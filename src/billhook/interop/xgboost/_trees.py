@@ -28,12 +28,14 @@ PARAMETERS = ("num_deleted", "num_feature", "num_nodes", "size_leaf_vector")
 BY_THRESHOLD, BY_CATEGORIES = 0, 1
 
 
-def tree_of(fields: dict[str, Any], n_features: int) -> Tree:
+def tree_of(fields: Any, n_features: int) -> Tree:
     """Return a tree as the model has it.
 
     A row goes left where x < condition, and right where x is one of the categories of a split: there left and right
     are exchanged, so that the set goes left and all else right.
     """
+    if not isinstance(fields, dict):
+        raise ModelFileError("a tree must be an object")
     check_fields(fields, FIELDS, "a tree")
     parameters = object_at(fields, "tree_param")
     check_fields(parameters, PARAMETERS, "a tree's tree_param")
