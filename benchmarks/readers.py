@@ -31,6 +31,7 @@ import billhook as bh
 MEGABYTE = 1_000_000
 # The oldest version that is supported, and what else it needs to run with the oldest of the others.
 OLDEST = {
+    "sklearn": ("scikit-learn==1.6.1",),
     "lightgbm": ("lightgbm==4.6.0",),
     "catboost": ("catboost==1.2.8",),
     "xgboost": ("xgboost-cpu==3.0.0",),
@@ -39,6 +40,7 @@ OLDEST = {
     "ydf": ("ydf==0.15.0",),
 }
 NEWEST = {
+    "sklearn": ("scikit-learn",),
     "lightgbm": ("lightgbm",),
     "catboost": ("catboost",),
     "xgboost": ("xgboost-cpu",),
@@ -47,6 +49,8 @@ NEWEST = {
     "ydf": ("ydf",),
 }
 
+# Tests of a reader that are not named after its library.
+ALSO = {"sklearn": ("test_hist_categories.py", "test_isolation.py", "test_pipelines.py", "test_to_estimator.py")}
 
 # What a process that measures runs: the code on a small file, and then on the large one.
 MEASURE = """
@@ -178,7 +182,7 @@ def try_versions(libraries: list[str]) -> None:
             python = environment_with(library, age, packages)
             # The tests in the source tree import the installed Billhook: no path leads to its source.
             folder = ROOT / "tests" / "interop"
-            names = (f"test_{library}*.py", f"test_to_{library}.py")
+            names = (f"test_{library}*.py", f"test_to_{library}.py", *ALSO.get(library, ()))
             tests = sorted(str(path) for name in names for path in folder.glob(name))
             # LightGBM 4.6 gives arrays names, and then warns of arrays without.
             quiet = ["-W", "ignore:X does not have valid feature names:UserWarning"]

@@ -29,6 +29,8 @@ COLUMNS = (
     EncodedColumn("at", "ordered", ("age", "scale", "x")),
     EncodedColumn("wide", "ordered", tuple(f"c{k}" for k in range(256))),
     EncodedColumn("only", "one_hot", ("x",)),
+    EncodedColumn("filled", "ordered", ("a", "unknown", "b"), "b"),
+    EncodedColumn("Filled", "one_hot", ("a", "b", "missing"), "b"),
 )
 COMPILERS = {
     "C99": ["gcc", *FLAGS],

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from billhook.forest import _check, hand_over
 from made_up import random_forest
 
 
@@ -146,6 +147,33 @@ def test_whoever_made_the_arrays_cannot_change_the_forest(forest):
     value.flags.writeable = True
     value[:] = 99
     assert other == forest
+
+
+def test_arrays_that_are_handed_over_are_kept_without_a_copy(forest):
+    value, threshold = forest.value.copy(), np.repeat(forest.threshold, 2)[::2]
+    other = replace(forest, value=hand_over(value), threshold=hand_over(threshold))
+    assert other == forest
+    assert type(other.value) is type(other.threshold) is np.ndarray
+    assert np.shares_memory(other.value, value)
+    assert not other.value.flags.writeable
+    assert other.threshold.flags.c_contiguous  # which had to be copied for it
+
+
+@pytest.mark.parametrize("nodes_at_once", [1, 8, 20, 10**6])
+def test_trees_are_checked_however_many_go_together(forest, nodes_at_once, monkeypatch):
+    monkeypatch.setattr(_check, "NODES_AT_ONCE", nodes_at_once)
+    assert replace(forest) == forest
+    for tree in range(forest.n_trees):
+        left, root = forest.left.copy(), forest.offset[tree]
+        left[root] = forest.right[root]
+        with pytest.raises(
+            ValueError, match=f"node {root + min(forest.left[root], forest.right[root])} is the child of"
+        ):
+            replace(forest, left=left)
+        rank = forest.growth_rank.copy()
+        rank[root] = 2
+        with pytest.raises(ValueError, match="growth_rank"):
+            replace(forest, growth_rank=rank)
 
 
 def test_fields_are_kept_in_one_form(forest):

@@ -351,6 +351,12 @@ def test_models_around_trees_are_refused_by_the_operator():
         bh.as_forest(to_onnx(BaggingClassifier(n_estimators=2).fit(X3, y3), rows))
 
 
+def without(model, field):
+    """Return the model with an operator that has no inputs, or no outputs."""
+    model.graph.node[0].ClearField(field)
+    return model
+
+
 F1 = random_forest(np.random.default_rng(0), sizes=(2, 5), n_classes=1)
 F2 = random_forest(np.random.default_rng(0), sizes=(2, 5), n_classes=2)
 F3 = random_forest(np.random.default_rng(0), sizes=(2, 5), n_classes=3)
@@ -383,6 +389,8 @@ V5 = ensemble(F1, np.zeros(F1.n_nodes, int), np.zeros(F1.n_nodes, bool), [])
         (classifier(F3, 2, classlabels_int64s=[0, 1, 2]), "never chooses it, even"),
         (helper.make_model(helper.make_graph([], "empty", [], [])), "has 0 tree ensembles, not one"),
         (graph(regressor(F1).graph.node, [("Y", TensorProto.FLOAT)], 3, ml_version=6), "of version 6 of ai.onnx.ml"),
+        (without(regressor(F1), "output"), "TreeEnsembleRegressor has no output"),
+        (without(regressor(F1), "input"), "TreeEnsembleRegressor has no input"),
     ],
 )
 def test_what_is_not_known_is_refused(model, message):

@@ -40,6 +40,7 @@ from sklearn.preprocessing import (
 
 import billhook as bh
 from billhook.forest import as_rows
+from billhook.tables import features_of, read_features
 from compiled import compiled
 
 SCALERS = {
@@ -329,12 +330,47 @@ def test_missing_cells_go_where_the_category_goes_that_stands_for_them():
     assert_same_answers(boosted, bh.as_forest(boosted), frame.assign(town="Zwickau"))
 
 
+@pytest.mark.parametrize("strategy", ["most_frequent", "constant"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_missing_cells_count_as_what_an_imputer_makes_of_them_and_unknown_ones_do_not(strategy, ending, tmp_path):
+    rng = np.random.default_rng(0)
+    frame, y = people(rng, missing=0.2)
+    encoder = make_pipeline(SimpleImputer(strategy=strategy), OneHotEncoder(handle_unknown="ignore"))
+    front = make_column_transformer((encoder, ["town", "sex"]), ("passthrough", ["rooms"]), sparse_threshold=0)
+    pipeline = make_pipeline(front, RandomForestClassifier(9, random_state=0)).fit(frame, y)
+    forest = bh.as_forest(pipeline)
+    town = frame["town"].value_counts().idxmax() if strategy == "most_frequent" else "missing_value"
+    assert [column.missing for column in forest.encoding.columns if column.name == "town"] == [town]
+    rows, _ = people(rng, missing=0.3)
+    rows.loc[::7, "town"] = "Zwickau"
+    assert_same_answers(pipeline, forest, rows)
+    assert (
+        pipeline.predict_proba(rows.assign(town="Zwickau")) != pipeline.predict_proba(rows.assign(town=town))
+    ).any()
+    forest.save(tmp_path / "model.bhk")
+    again = bh.load(tmp_path / "model.bhk")
+    assert again == forest
+    path = tmp_path / f"rows.{ending}"
+    getattr(rows, f"to_{ending}")(path, index=False)
+    table = read_features(path, categorical=again.encoding.categorical)
+    assert (again.predict(features_of(table, again)) == pipeline.predict(rows)).all()
+    assert (bh.pack(again).predict(rows) == again.predict(rows)).mean() > 0.98  # leaves are rounded
+
+
 def test_missing_and_unknown_categories_that_part_are_refused():
     frame, y = people(np.random.default_rng(0), missing=0.2)
-    encoder = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
-    pipeline = make_pipeline(
-        make_column_transformer((encoder, ["town"])), RandomForestClassifier(5, random_state=0)
-    ).fit(frame, y)
+    towns = make_column_transformer(
+        *(
+            (
+                make_pipeline(
+                    SimpleImputer(strategy="constant", fill_value=fill), OneHotEncoder(handle_unknown="ignore")
+                ),
+                ["town"],
+            )
+            for fill in ("Bonn", "Essen")
+        )
+    )
+    pipeline = make_pipeline(towns, RandomForestClassifier(5, random_state=0)).fit(frame, y)
     with pytest.raises(TypeError, match=r"missing cells of the column 'town' and .* handle_unknown='error'"):
         bh.as_forest(pipeline)
 

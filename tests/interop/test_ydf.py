@@ -59,7 +59,8 @@ def coded(frame, model):
 def assert_same(forest, model, rows, frame):
     """Check that the forest predicts for rows what the model does for the frame, and by the same leaves."""
     expected = model.predict(frame, use_slow_engine=True)
-    leaves = model.predict_leaves(frame.assign(y=table()[1][: len(frame)] if forest.classes is None else "no"))
+    labels = np.resize(table()[1], len(frame)) if forest.classes is None else "no"  # any will do
+    leaves = model.predict_leaves(frame.assign(y=labels))
     is_leaf, numbers = forest.feature < 0, forest.apply(rows)
     for tree in range(forest.n_trees):
         own = np.flatnonzero(is_leaf[forest.offset[tree] : forest.offset[tree + 1]])

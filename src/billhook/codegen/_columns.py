@@ -29,8 +29,9 @@ class CColumn(NamedTuple):
         Of the column, as names in C end in it.
     at : str
         For a number, the name of its place in a row.
-    missing, categories : str, tuple of str
-        For a categorical column, the names of a missing category and of all others.
+    missing, unknown, categories : str, str, tuple of str
+        For a categorical column, the names of a missing category, of an unknown one if that is another, and of all
+        others.
     """
 
     encoded: EncodedColumn
@@ -38,6 +39,7 @@ class CColumn(NamedTuple):
     name: str
     at: str = ""
     missing: str = ""
+    unknown: str = ""
     categories: tuple[str, ...] = ()
 
 
@@ -56,7 +58,8 @@ def c_columns(encoding: Encoding, prefix: str) -> tuple[CColumn, ...]:
         else:
             words = ("missing", *(_plain(category, "value") for category in encoded.categories))
             missing, *categories = (_unique(f"{upper}_{name}_{word}".upper(), taken) for word in words)
-            column = CColumn(encoded, first, name, missing=missing, categories=tuple(categories))
+            unknown = "" if encoded.missing is None else _unique(f"{upper}_{name}_unknown".upper(), taken)
+            column = CColumn(encoded, first, name, missing=missing, unknown=unknown, categories=tuple(categories))
         columns.append(column)
         first += encoded.n_features
     return tuple(columns)
@@ -115,8 +118,14 @@ def _entries(entries: Iterable[tuple[str, int, str]]) -> list[str]:
 def _categorical(column: CColumn, form: Form, prefix: str) -> list[str]:
     named = zip(column.categories, column.encoded.categories, strict=True)
     entries = [(name, number, category) for number, (name, category) in enumerate(named)]
-    missing = (column.missing, -1, "missing, or none of these")
-    lines = ["", f"/* {comment(column.encoded.name)} */", "enum {", *_entries([missing, *entries]), "};", ""]
+    others = [(column.missing, -1, "missing, or none of these")]
+    if column.encoded.missing is not None:
+        place = column.encoded.categories.index(column.encoded.missing)
+        others = [
+            (column.unknown, -1, "none of these"),
+            (column.missing, place, f"missing: it counts as {column.encoded.missing}"),
+        ]
+    lines = ["", f"/* {comment(column.encoded.name)} */", "enum {", *_entries([*others, *entries]), "};", ""]
     if column.encoded.kind == "ordered" and form.inputs != ("float",):
         lines.append(f"/* Whole numbers have no value for what is missing: it goes in as {column.categories[0]}. */")
     for kind in form.inputs:
@@ -166,7 +175,11 @@ def column_table(encoding: Encoding, form: Form, prefix: str) -> str:
         last = column.first + column.encoded.n_features - 1
         inputs = f"{column.first}" if last == column.first else f"{column.first} to {last}"
         used = f"`x[{column.at}]`" if column.at else f"`{put_name(column, form.inputs[0], prefix)}`"
-        named = zip([*column.categories, column.missing], [*column.encoded.categories, "missing"], strict=True)
+        named = zip(
+            [*column.categories, column.missing, column.unknown],
+            [*column.encoded.categories, "missing", "unknown"],
+            strict=True,
+        )
         categories = ", ".join(f"{_cell(category)} `{name}`" for name, category in named if name)
         rows.append(f"| {_cell(column.encoded.name)} | {inputs} | {used} | {categories} |")
     return "\n".join(rows)

@@ -50,11 +50,14 @@ class EncodedColumn:
         ordered, one feature, the place of the row's category among `categories`, from 0.
     categories : tuple of str
         In the order of the features, or of the places; empty for a numeric column.
+    missing : str, optional
+        The category that a missing cell counts as; by default it counts as none, as unknown ones do.
     """
 
     name: str
     kind: Kind = "number"
     categories: tuple[str, ...] = ()
+    missing: str | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -73,8 +76,9 @@ class EncodedColumn:
 class Encoding:
     """How the columns of a table become the features of a model.
 
-    A category that is missing, or that the encoding does not know, is 0 in all features of a one-hot column, and NaN
-    in an ordered one. A column of two categories is best ordered: one feature that is 0, 1 or missing.
+    A category that the encoding does not know is 0 in all features of a one-hot column, and NaN in an ordered one; so
+    is a missing one, unless it counts as another. A column of two categories is best ordered: one feature that is 0,
+    1 or missing.
 
     Attributes
     ----------
@@ -139,16 +143,23 @@ class Encoding:
 
 def encoding_to_json(encoding: Encoding) -> list[list[Any]]:
     """Return the encoding as it stands in a file."""
-    return [[column.name, column.kind, list(column.categories)] for column in encoding.columns]
+    return [
+        [column.name, column.kind, list(column.categories), *([] if column.missing is None else [column.missing])]
+        for column in encoding.columns
+    ]
 
 
 def encoding_from_json(entries: Any) -> Encoding:
     """Return the encoding that stands in a file, or raise ValueError."""
-    if not isinstance(entries, list) or not all(isinstance(entry, list) and len(entry) == 3 for entry in entries):
+    if not isinstance(entries, list) or not all(
+        isinstance(entry, list) and len(entry) in (3, 4) for entry in entries
+    ):
         raise ValueError("an encoding must have a name, a kind and categories for each column")
-    if not all(isinstance(categories, list) for _, _, categories in entries):
+    if not all(isinstance(entry[2], list) for entry in entries):
         raise ValueError("the categories of an encoded column must be a list")
-    encoding = Encoding(tuple(EncodedColumn(name, kind, tuple(categories)) for name, kind, categories in entries))
+    encoding = Encoding(
+        tuple(EncodedColumn(name, kind, tuple(categories), *missing) for name, kind, categories, *missing in entries)
+    )
     encoding.check()
     return encoding
 
@@ -163,6 +174,8 @@ def _check_column(column: Any) -> None:
         raise ValueError(f"the categories of column {column.name!r} must be strings")
     if len(set(categories)) < len(categories):
         raise ValueError(f"column {column.name!r} has a category twice")
+    if column.missing is not None and column.missing not in categories:
+        raise ValueError(f"column {column.name!r} has missing {column.missing!r}, which is none of its categories")
     least, most = (0, 0) if column.kind == "number" else (1, MOST_CATEGORIES)
     if not least <= len(categories) <= most:
         raise ValueError(
@@ -182,7 +195,8 @@ def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -
     if not isinstance(cells, Categorical):
         raise ValueError(f"column {column.name!r} holds numbers, and the model was trained on categories there")
     # The last entry is for -1: missing.
-    place = np.array([*_places(cells.categories, column.categories), -1], np.int64)[cells.codes]
+    missing = -1 if column.missing is None else column.categories.index(column.missing)
+    place = np.array([*_places(cells.categories, column.categories), missing], np.int64)[cells.codes]
     if column.kind == "ordered":
         features[:, 0] = np.where(place < 0, np.nan, place)
         return

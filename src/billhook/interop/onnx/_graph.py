@@ -44,6 +44,9 @@ def find_ensemble(model: Any) -> FoundEnsemble:
     if len(ensembles) != 1:
         others = _names(graph.node) or "nothing"
         raise TypeError(f"the graph has {len(ensembles)} tree ensembles, not one (it has {others}); {ADVICE}")
+    for node in graph.node:
+        if not node.output or not (node.input or node.op_type == "Constant"):
+            raise ValueError(f"{node.op_type} has no {'input' if node.output else 'output'}")
     version = max((opset.version for opset in model.opset_import if opset.domain == DOMAIN), default=1)
     if version > MAX_VERSION:
         raise TypeError(f"the model is of version {version} of {DOMAIN}; as_forest knows those up to {MAX_VERSION}")

@@ -30,17 +30,30 @@ class EncodedCells(NamedTuple):
         What stands for missing: None if an encoder knows that, else NaN.
     are_numbers : bool
         Whether the column is read as the numbers it holds. Where any column holds text, all are read by an encoding.
+    counts_as : int or None
+        The place of the category that an imputer makes of a missing cell, where cells that no encoder knows are
+        something else.
     """
 
     values: NDArray[Any]
     missing: Any
     are_numbers: bool
+    counts_as: int | None = None
 
     def encoded(self, name: str) -> EncodedColumn:
         """Return how the column of this name becomes a feature."""
         if self.are_numbers:
             return EncodedColumn(name)
-        return EncodedColumn(name, "ordered", tuple(text_of(value) for value in self.values.tolist()))
+        texts = tuple(text_of(value) for value in self.values.tolist())
+        return EncodedColumn(name, "ordered", texts, None if self.counts_as is None else texts[self.counts_as])
+
+
+class Made(NamedTuple):
+    """What the steps make of each category of a column, of a missing cell and of an unknown one; None if refused."""
+
+    of_values: NDArray[np.float64]
+    of_missing: float | None
+    of_unknown: float | None
 
 
 def encoded_columns(routes: Sequence[Route], names: Sequence[str], *, cuts_off: bool) -> dict[int, EncodedCells]:
@@ -71,8 +84,23 @@ def encoded_columns(routes: Sequence[Route], names: Sequence[str], *, cuts_off: 
                 f"{there[0]!r}, unless they are whole numbers from 0 on, given as such or with "
                 "handle_unknown='error'; make text of them, or whole numbers, and fit again"
             )
-        columns[column] = EncodedCells(values, None if None in categories else np.nan, are_numbers)
+        cells = EncodedCells(values, None if None in categories else np.nan, are_numbers)
+        if not are_numbers:
+            of_column = [
+                r for r in routes if r.column == column and r.encoder is not None and not _is_of_bins(r, names)
+            ]
+            cells = cells._replace(counts_as=_counts_as([_made_by(route, cells) for route in of_column]))
+        columns[column] = cells
     return columns
+
+
+def _counts_as(made: Sequence[Made]) -> int | None:
+    """Return the place of the category that all routes make the same of as of a missing cell, if it needs one."""
+    if all(one.of_missing is None or one.of_unknown in (None, one.of_missing) for one in made):
+        return None
+    is_same = [one.of_values == one.of_missing for one in made if one.of_missing is not None]
+    places = np.flatnonzero(np.all(is_same, axis=0))
+    return int(places[0]) if places.size else None
 
 
 def fold_categories(
@@ -147,21 +175,15 @@ def _fold_cells(
 ) -> None:
     assert route.encoder is not None
     link = route.links[route.encoder]
-    own = set(link.step.categories_[link.place].tolist())
-    is_own = np.array([value in own for value in cells.values.tolist()], np.bool_)
-    unknown = _made_of(route, _strange(cells), cells)
-    made = np.full(cells.values.size, np.nan if unknown is None else unknown)
-    if is_own.any():
-        made[is_own] = _carried(route, cells.values[is_own], cells)
-    missing = _made_of(route, cells.missing, cells)
+    made, missing, unknown = _made_by(route, cells)
     left = tests.go_left(tested, made)
     left_if_missing = (
         tests.missing_left[tested] if missing is None else tests.go_left(tested, np.array([missing]))[:, 0]
     )
     left_if_unknown = None if unknown is None else tests.go_left(tested, np.array([unknown]))[:, 0]
     if not cells.are_numbers and left_if_unknown is not None:
-        # Missing cells and those that hold another category are the same to an encoding.
-        if missing is not None and (left_if_missing != left_if_unknown).any():
+        # To an encoding, missing cells are like those that hold another category, or count as one that it knows.
+        if cells.counts_as is None and missing is not None and (left_if_missing != left_if_unknown).any():
             raise TypeError(
                 f"as_forest cannot read a pipeline in which missing cells of the column {name} and categories that "
                 f"the {type(link.step).__name__} does not know come to different answers; fit it with "
@@ -171,6 +193,18 @@ def _fold_cells(
     for k, test in enumerate(tested):
         others_left = None if left_if_unknown is None or not cells.are_numbers else bool(left_if_unknown[k])
         _set_test(new, int(test), left[k], bool(left_if_missing[k]), cells, others_left)
+
+
+def _made_by(route: Route, cells: EncodedCells) -> Made:
+    assert route.encoder is not None
+    link = route.links[route.encoder]
+    own = set(link.step.categories_[link.place].tolist())
+    is_own = np.array([value in own for value in cells.values.tolist()], np.bool_)
+    unknown = _made_of(route, _strange(cells), cells)
+    made = np.full(cells.values.size, np.nan if unknown is None else unknown)
+    if is_own.any():
+        made[is_own] = _carried(route, cells.values[is_own], cells)
+    return Made(made, _made_of(route, cells.missing, cells), unknown)
 
 
 def _one(tests: SplitTests, tested: NDArray[np.int64], value: float) -> NDArray[np.bool_]:
