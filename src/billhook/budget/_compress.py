@@ -15,8 +15,10 @@ from billhook.refinement import QUICK, merge, refine
 
 PASSES = 5
 TRIES = 3
-# A model this much smaller than it may be is made anew, a bit larger.
-NEARLY_FULL = 0.97
+# A model smaller than this share of what it may be is made anew, a bit larger: so much is aimed at.
+NEARLY_FULL, AIM = 0.97, 0.985
+# By no more is the limit raised at once.
+MOST_RAISED = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,55 +71,79 @@ class TooSmallError(ValueError):
 
 
 class CompressedStages(NamedTuple):
-    """What compression made: the trees it started from, the forest that fits, and the packed model."""
+    """What compression made: the trees it started from, the forest that fits, and the packed model.
+
+    `saved` is how many bytes rounding and sharing took from what was counted for the forest.
+    """
 
     grown: Forest
     fitted: Forest
     packed: Packed
+    saved: int = 0
 
 
 def compress(
-    grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows
+    grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows, *, saved: int = 0
 ) -> CompressedStages:
     """Return the stages on the way to a packed model of at most `budget` bytes.
 
     How many bytes rounding and sharing leave is known only afterwards: a model that turns out too large, or much
-    smaller than it may be, is made anew with another limit, if there is time.
+    smaller than it may be, is made anew with another limit, if there is time. `saved` is what they are expected to
+    save: with a good guess the first model is the last.
     """
 
     def size(forest: Forest) -> int:
         return size_on_codes(forest, coding, missing_values=rows.missing_values, **compression.packing)
 
-    limit = budget
+    sizes = SizesByTrees(grown, size)
+    is_as_counted = 0 <= saved <= (1.0 - NEARLY_FULL) * budget
+    limit = budget if is_as_counted else max(budget // 2, int(AIM * budget) + saved)
     best: CompressedStages | None = None
     for _ in range(TRIES):
         try:
-            first, fitted = _fitted(grown, size, compression, limit, rows)
+            first, fitted = _fitted(sizes, compression, limit, rows)
             packed = _packed(fitted, coding, compression, rows)
         except OutOfTimeError:
             if best is None:
                 raise
             break
+        saved = size(fitted) - packed.nbytes
         if packed.nbytes <= budget and (best is None or packed.nbytes > best.packed.nbytes):
-            best = CompressedStages(first, fitted, packed)
-        if packed.nbytes > budget:
-            limit = int(limit * min(budget / packed.nbytes, 0.995)) - 1
-        elif packed.nbytes < NEARLY_FULL * budget and size(grown) > limit and limit < 2 * budget:
-            limit = int(limit * min(budget / packed.nbytes, 1.5))
-        else:
+            best = CompressedStages(first, fitted, packed, saved)
+        next_limit = _next_limit(sizes, first, packed.nbytes, limit, budget, saved)
+        if next_limit is None:
             break
+        limit = next_limit
     if best is None:
         raise TooSmallError(f"no model of this kind takes at most {budget:,} bytes")
     return best
 
 
+def _next_limit(sizes: "SizesByTrees", first: Forest, nbytes: int, limit: int, budget: int, saved: int) -> int | None:
+    """Return the limit for the next model, where this one is too large or much too small; None where it is not."""
+    if NEARLY_FULL * budget <= nbytes <= budget:
+        return None
+    is_cut_off = sizes.of(first.n_trees) <= limit
+    # Whole trees are counted nearly to the byte; what is left of merged ones may turn out some more.
+    wanted = (budget if is_cut_off else int(AIM * budget)) + saved
+    wanted = min(wanted, limit - 1) if nbytes > budget else min(wanted, int(MOST_RAISED * limit))
+    if is_cut_off:
+        sizes.cut_off.add(first.n_trees)
+        if sizes.most_trees(wanted) in sizes.cut_off:
+            return None
+    if nbytes > budget:
+        return wanted
+    return wanted if limit < wanted and limit < sizes.of(sizes.grown.n_trees) and limit < 2 * budget else None
+
+
 def _fitted(
-    grown: Forest, size: Callable[[Forest], int], compression: CompressionConfig, limit: int, rows: CodedRows
+    sizes: "SizesByTrees", compression: CompressionConfig, limit: int, rows: CodedRows
 ) -> tuple[Forest, Forest]:
     """Return the trees to start from, and the forest cut off or merged until it takes at most `limit` bytes."""
-    first = first_trees(grown, size, int(limit * compression.overgrow))
-    if first is None:
-        first = grown.select([0])
+    size = sizes.size
+    n_trees = sizes.most_trees(int(limit * compression.overgrow))
+    first = sizes.grown.select(range(max(n_trees, 1)))
+    if not n_trees:
         while size(first) > limit and first.n_leaves > 2:
             first = first.truncate(max_leaves=max(2, first.n_leaves // 2))
         if size(first) > limit:
@@ -141,10 +167,36 @@ def _packed(fitted: Forest, coding: Coding, compression: CompressionConfig, rows
     return pack_on_codes(fitted, coding, **options, **rounded_with)
 
 
-def first_trees(grown: Forest, size: Callable[[Forest], int], limit: int) -> Forest | None:
-    """Return as many of the first trees as take at most `limit` bytes; None if not one does."""
-    low, high = 0, grown.n_trees
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(grown.select(range(middle))) <= limit else (low, middle - 1)
-    return grown.select(range(low)) if low else None
+class SizesByTrees:
+    """How many bytes the first trees of an ensemble take, each number of them counted once.
+
+    `cut_off` has the numbers of trees that models were made of without merging leaves.
+    """
+
+    def __init__(self, grown: Forest, size: Callable[[Forest], int]) -> None:
+        self.grown, self.size = grown, size
+        self.cut_off: set[int] = set()
+        self._known = {0: 0}
+
+    def of(self, n_trees: int) -> int:
+        """Return how many bytes so many trees take."""
+        if n_trees not in self._known:
+            self._known[n_trees] = self.size(self.grown.select(range(n_trees)))
+        return self._known[n_trees]
+
+    def most_trees(self, limit: int) -> int:
+        """Return how many of the first trees take at most `limit` bytes."""
+        n_grown = self.grown.n_trees
+        if self.of(n_grown) <= limit:
+            return n_grown
+        low, high = 0, n_grown
+        for n_trees in sorted(self._known):
+            low, high = (n_trees, high) if self._known[n_trees] <= limit else (low, min(high, n_trees))
+        n_counted = 0
+        while high - low > 1:
+            # Trees take about as many bytes each: the number is near to where a line leads. If not, it is halved.
+            n_counted += 1
+            share = 0.5 if n_counted % 3 == 0 else (limit - self.of(low)) / (self.of(high) - self.of(low))
+            middle = min(max(low + int(share * (high - low)), low + 1), high - 1)
+            low, high = (middle, high) if self.of(middle) <= limit else (low, middle)
+        return low

@@ -1,6 +1,7 @@
 """What is known of the trials of a search, and which are the best."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -89,6 +90,22 @@ class TrialResults:
         finite = [gap for gap in gaps if np.isfinite(gap)]
         return float(np.mean(finite)) if finite else 0.0
 
+    def bytes_saved(self, trial: Trial) -> int:
+        """Return what rounding and sharing leaves is expected to save, by earlier models: of this trial, or alike.
+
+        Alike are those that are packed in the same way, for the same budget; the last of them counts.
+        """
+        own = self.outcomes.get(trial, {})
+        alike = (
+            [own],
+            (by_split for other, by_split in reversed(self.outcomes.items()) if is_packed_alike(other, trial)),
+        )
+        for by_split in chain(*alike):
+            known = [outcome.saved for outcome in by_split.values() if outcome.packed is not None]
+            if known:
+                return known[-1]
+        return 0
+
     def best(self, budget: int) -> Candidate | None:
         """Return the best of the finalists, or else of all: where the best of all could not be compared in time."""
         finalists, tried = self.candidates(budget, final=True), self.candidates(budget)
@@ -96,6 +113,11 @@ class TrialResults:
             return next(iter(finalists or tried), None)
         was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
         return finalists[0] if was_compared else tried[0]
+
+
+def is_packed_alike(one: Trial, other: Trial) -> bool:
+    """Whether models of two trials are packed in the same way, for the same budget."""
+    return one.budget == other.budget and one.compression.packing == other.compression.packing
 
 
 def _by_mean_rank(candidates: list[Candidate]) -> list[Candidate]:

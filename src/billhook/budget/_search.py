@@ -117,7 +117,8 @@ class Search(TimedResults):
         if self.whole is not self.comparing:  # many rows take much memory
             self.trying.clear_caches()
             self.comparing.clear_caches()
-        return self.whole.build(best.trial, self.whole.split_of_last(best.trial))
+        saved = self.bytes_saved(best.trial)
+        return self.whole.build(best.trial, self.whole.split_of_last(best.trial), saved=saved)
 
     def _explore(self) -> None:
         starts, began = self._starts(), self.clock.seconds
@@ -274,7 +275,10 @@ class Search(TimedResults):
         new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
         for trial in new:  # in this order, whichever is done first
             self.outcomes.setdefault(trial, {})
-        batches = batches_of(new, number, is_quick=is_quick)
+        batches = [
+            batch._replace(saved=tuple(map(self.bytes_saved, batch.trials)))
+            for batch in batches_of(new, number, is_quick=is_quick)
+        ]
 
         def until_enough() -> Iterator[TrialBatch]:
             for batch in batches:
