@@ -86,7 +86,7 @@ class Search(TimedResults):
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
-        held_out = max(1, self.trying.split(0).held_out.size)
+        held_out = max(1, self.trying.n_held_out)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
         self.outcomes = {}
         self.random = np.random.default_rng(self.trying.seed)
@@ -260,7 +260,7 @@ class Search(TimedResults):
         # Errors of numbers are of any unit, and those of two good models much alike.
         is_of_numbers = self.trying.rows.classes is None
         chance = 0.5 * max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
-        return float(chance / np.sqrt(self.trying.split(0).held_out.size))
+        return float(chance / np.sqrt(self.trying.n_held_out))
 
     def _run(
         self,

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,6 +229,11 @@ class TrialRunner:
     def split(self, number: int) -> Split:
         """Return the `number`-th split of the rows."""
         return all_rows(self.rows) if number == ALL else split_rows(self.rows, number, self.seed)
+
+    @cached_property
+    def n_held_out(self) -> int:
+        """How many rows trials are judged by, on each split about."""
+        return self.split(0).held_out.size
 
     def split_of_last(self, trial: Trial, most: int | None = None) -> Split:
         """Return the rows that the last model learns from, at most so many: all that there is memory for."""
