@@ -96,10 +96,10 @@ def compress(
         return size_on_codes(forest, coding, missing_values=rows.missing_values, **compression.packing)
 
     sizes = SizesByTrees(grown, size)
-    is_as_counted = 0 <= saved <= (1.0 - NEARLY_FULL) * budget
-    limit = budget if is_as_counted else max(budget // 2, int(AIM * budget) + saved)
+    limits = LimitSearch(sizes, budget)
+    limit = limits.first(saved)
     best: CompressedStages | None = None
-    for _ in range(TRIES):
+    for n_left in reversed(range(TRIES)):
         try:
             first, fitted = _fitted(sizes, compression, limit, rows)
             packed = _packed(fitted, coding, compression, rows)
@@ -110,30 +110,14 @@ def compress(
         saved = size(fitted) - packed.nbytes
         if packed.nbytes <= budget and (best is None or packed.nbytes > best.packed.nbytes):
             best = CompressedStages(first, fitted, packed, saved)
-        next_limit = _next_limit(sizes, first, packed.nbytes, limit, budget, saved)
+        next_limit = limits.next(limit, first.n_trees, packed.nbytes, saved)
         if next_limit is None:
             break
-        limit = next_limit
+        # What takes no more before leaves are rounded hardly ever takes more afterwards.
+        limit = min(next_limit, budget) if best is None and n_left == 1 else next_limit
     if best is None:
         raise TooSmallError(f"no model of this kind takes at most {budget:,} bytes")
     return best
-
-
-def _next_limit(sizes: "SizesByTrees", first: Forest, nbytes: int, limit: int, budget: int, saved: int) -> int | None:
-    """Return the limit for the next model, where this one is too large or much too small; None where it is not."""
-    if NEARLY_FULL * budget <= nbytes <= budget:
-        return None
-    is_cut_off = sizes.of(first.n_trees) <= limit
-    # Whole trees are counted nearly to the byte; what is left of merged ones may turn out some more.
-    wanted = (budget if is_cut_off else int(AIM * budget)) + saved
-    wanted = min(wanted, limit - 1) if nbytes > budget else min(wanted, int(MOST_RAISED * limit))
-    if is_cut_off:
-        sizes.cut_off.add(first.n_trees)
-        if sizes.most_trees(wanted) in sizes.cut_off:
-            return None
-    if nbytes > budget:
-        return wanted
-    return wanted if limit < wanted and limit < sizes.of(sizes.grown.n_trees) and limit < 2 * budget else None
 
 
 def _fitted(
@@ -168,14 +152,10 @@ def _packed(fitted: Forest, coding: Coding, compression: CompressionConfig, rows
 
 
 class SizesByTrees:
-    """How many bytes the first trees of an ensemble take, each number of them counted once.
-
-    `cut_off` has the numbers of trees that models were made of without merging leaves.
-    """
+    """How many bytes the first trees of an ensemble take, each number of them counted once."""
 
     def __init__(self, grown: Forest, size: Callable[[Forest], int]) -> None:
         self.grown, self.size = grown, size
-        self.cut_off: set[int] = set()
         self._known = {0: 0}
 
     def of(self, n_trees: int) -> int:
@@ -200,3 +180,44 @@ class SizesByTrees:
             middle = min(max(low + int(share * (high - low)), low + 1), high - 1)
             low, high = (middle, high) if self.of(middle) <= limit else (low, middle)
         return low
+
+
+class LimitSearch:
+    """The limits for what is counted of a forest, one after the other, until its packed model fills the budget."""
+
+    def __init__(self, sizes: SizesByTrees, budget: int) -> None:
+        self.sizes, self.budget = sizes, budget
+        self._fits = 0
+        self._is_too_large: int | None = None
+        self._cut_off: set[int] = set()  # numbers of trees that models were made of without merging leaves
+
+    def first(self, saved: int) -> int:
+        """Return the first limit, where so many bytes are expected to be saved."""
+        if 0 <= saved <= (1.0 - NEARLY_FULL) * self.budget:
+            return self.budget
+        return int(np.clip(AIM * self.budget + saved, 0.5 * self.budget, MOST_RAISED * self.budget))
+
+    def next(self, limit: int, n_trees: int, nbytes: int, saved: int) -> int | None:
+        """Return the limit for the next model, where this one is too large or much too small; None where it is not.
+
+        `n_trees` trees were merged, or cut off, to this limit, and packing the model to `nbytes` saved so many.
+        """
+        budget, sizes = self.budget, self.sizes
+        if nbytes > budget:
+            self._is_too_large = min(self._is_too_large or limit, limit)
+        elif nbytes < NEARLY_FULL * budget:
+            self._fits = max(self._fits, limit)
+        else:
+            return None
+        is_cut_off = sizes.of(n_trees) <= limit
+        # Whole trees are counted nearly to the byte; what is left of merged ones may turn out some more.
+        wanted = min((budget if is_cut_off else int(AIM * budget)) + saved, int(MOST_RAISED * limit))
+        if is_cut_off:
+            self._cut_off.add(n_trees)
+            return wanted if sizes.most_trees(wanted) not in self._cut_off else None
+        if nbytes <= budget and limit >= sizes.of(sizes.grown.n_trees):
+            return None
+        if self._is_too_large is None:
+            return wanted if wanted > limit else None
+        # A table of tests or leaves that is worth its bytes or not makes the size leap: then from both sides.
+        return wanted if self._fits < wanted < self._is_too_large else (self._fits + self._is_too_large) // 2
