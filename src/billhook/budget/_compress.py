@@ -15,8 +15,10 @@ from billhook.refinement import QUICK, merge, refine
 
 PASSES = 5
 TRIES = 3
-# A model this much smaller than it may be is made anew, a bit larger.
-NEARLY_FULL = 0.97
+# A model smaller than this share of what it may be is made anew, a bit larger: so much is aimed at.
+NEARLY_FULL, AIM = 0.97, 0.985
+# By no more is the limit raised at once.
+MOST_RAISED = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,55 +71,63 @@ class TooSmallError(ValueError):
 
 
 class CompressedStages(NamedTuple):
-    """What compression made: the trees it started from, the forest that fits, and the packed model."""
+    """What compression made: the trees it started from, the forest that fits, and the packed model.
+
+    `saved` is how many bytes rounding and sharing took from what was counted for the forest.
+    """
 
     grown: Forest
     fitted: Forest
     packed: Packed
+    saved: int = 0
 
 
 def compress(
-    grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows
+    grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows, *, saved: int = 0
 ) -> CompressedStages:
     """Return the stages on the way to a packed model of at most `budget` bytes.
 
     How many bytes rounding and sharing leave is known only afterwards: a model that turns out too large, or much
-    smaller than it may be, is made anew with another limit, if there is time.
+    smaller than it may be, is made anew with another limit, if there is time. `saved` is what they are expected to
+    save: with a good guess the first model is the last.
     """
 
     def size(forest: Forest) -> int:
         return size_on_codes(forest, coding, missing_values=rows.missing_values, **compression.packing)
 
-    limit = budget
+    sizes = SizesByTrees(grown, size)
+    limits = LimitSearch(sizes, budget)
+    limit = limits.first(saved)
     best: CompressedStages | None = None
-    for _ in range(TRIES):
+    for n_left in reversed(range(TRIES)):
         try:
-            first, fitted = _fitted(grown, size, compression, limit, rows)
+            first, fitted = _fitted(sizes, compression, limit, rows)
             packed = _packed(fitted, coding, compression, rows)
         except OutOfTimeError:
             if best is None:
                 raise
             break
+        saved = size(fitted) - packed.nbytes
         if packed.nbytes <= budget and (best is None or packed.nbytes > best.packed.nbytes):
-            best = CompressedStages(first, fitted, packed)
-        if packed.nbytes > budget:
-            limit = int(limit * min(budget / packed.nbytes, 0.995)) - 1
-        elif packed.nbytes < NEARLY_FULL * budget and size(grown) > limit and limit < 2 * budget:
-            limit = int(limit * min(budget / packed.nbytes, 1.5))
-        else:
+            best = CompressedStages(first, fitted, packed, saved)
+        next_limit = limits.next(limit, first.n_trees, packed.nbytes, saved)
+        if next_limit is None:
             break
+        # What takes no more before leaves are rounded hardly ever takes more afterwards.
+        limit = min(next_limit, budget) if best is None and n_left == 1 else next_limit
     if best is None:
         raise TooSmallError(f"no model of this kind takes at most {budget:,} bytes")
     return best
 
 
 def _fitted(
-    grown: Forest, size: Callable[[Forest], int], compression: CompressionConfig, limit: int, rows: CodedRows
+    sizes: "SizesByTrees", compression: CompressionConfig, limit: int, rows: CodedRows
 ) -> tuple[Forest, Forest]:
     """Return the trees to start from, and the forest cut off or merged until it takes at most `limit` bytes."""
-    first = first_trees(grown, size, int(limit * compression.overgrow))
-    if first is None:
-        first = grown.select([0])
+    size = sizes.size
+    n_trees = sizes.most_trees(int(limit * compression.overgrow))
+    first = sizes.grown.select(range(max(n_trees, 1)))
+    if not n_trees:
         while size(first) > limit and first.n_leaves > 2:
             first = first.truncate(max_leaves=max(2, first.n_leaves // 2))
         if size(first) > limit:
@@ -141,10 +151,73 @@ def _packed(fitted: Forest, coding: Coding, compression: CompressionConfig, rows
     return pack_on_codes(fitted, coding, **options, **rounded_with)
 
 
-def first_trees(grown: Forest, size: Callable[[Forest], int], limit: int) -> Forest | None:
-    """Return as many of the first trees as take at most `limit` bytes; None if not one does."""
-    low, high = 0, grown.n_trees
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(grown.select(range(middle))) <= limit else (low, middle - 1)
-    return grown.select(range(low)) if low else None
+class SizesByTrees:
+    """How many bytes the first trees of an ensemble take, each number of them counted once."""
+
+    def __init__(self, grown: Forest, size: Callable[[Forest], int]) -> None:
+        self.grown, self.size = grown, size
+        self._known = {0: 0}
+
+    def of(self, n_trees: int) -> int:
+        """Return how many bytes so many trees take."""
+        if n_trees not in self._known:
+            self._known[n_trees] = self.size(self.grown.select(range(n_trees)))
+        return self._known[n_trees]
+
+    def most_trees(self, limit: int) -> int:
+        """Return how many of the first trees take at most `limit` bytes."""
+        n_grown = self.grown.n_trees
+        if self.of(n_grown) <= limit:
+            return n_grown
+        low, high = 0, n_grown
+        for n_trees in sorted(self._known):
+            low, high = (n_trees, high) if self._known[n_trees] <= limit else (low, min(high, n_trees))
+        n_counted = 0
+        while high - low > 1:
+            # Trees take about as many bytes each: the number is near to where a line leads. If not, it is halved.
+            n_counted += 1
+            share = 0.5 if n_counted % 3 == 0 else (limit - self.of(low)) / (self.of(high) - self.of(low))
+            middle = min(max(low + int(share * (high - low)), low + 1), high - 1)
+            low, high = (middle, high) if self.of(middle) <= limit else (low, middle)
+        return low
+
+
+class LimitSearch:
+    """The limits for what is counted of a forest, one after the other, until its packed model fills the budget."""
+
+    def __init__(self, sizes: SizesByTrees, budget: int) -> None:
+        self.sizes, self.budget = sizes, budget
+        self._fits = 0
+        self._is_too_large: int | None = None
+        self._cut_off: set[int] = set()  # numbers of trees that models were made of without merging leaves
+
+    def first(self, saved: int) -> int:
+        """Return the first limit, where so many bytes are expected to be saved."""
+        if 0 <= saved <= (1.0 - NEARLY_FULL) * self.budget:
+            return self.budget
+        return int(np.clip(AIM * self.budget + saved, 0.5 * self.budget, MOST_RAISED * self.budget))
+
+    def next(self, limit: int, n_trees: int, nbytes: int, saved: int) -> int | None:
+        """Return the limit for the next model, where this one is too large or much too small; None where it is not.
+
+        `n_trees` trees were merged, or cut off, to this limit, and packing the model to `nbytes` saved so many.
+        """
+        budget, sizes = self.budget, self.sizes
+        if nbytes > budget:
+            self._is_too_large = min(self._is_too_large or limit, limit)
+        elif nbytes < NEARLY_FULL * budget:
+            self._fits = max(self._fits, limit)
+        else:
+            return None
+        is_cut_off = sizes.of(n_trees) <= limit
+        # Whole trees are counted nearly to the byte; what is left of merged ones may turn out some more.
+        wanted = min((budget if is_cut_off else int(AIM * budget)) + saved, int(MOST_RAISED * limit))
+        if is_cut_off:
+            self._cut_off.add(n_trees)
+            return wanted if sizes.most_trees(wanted) not in self._cut_off else None
+        if nbytes <= budget and limit >= sizes.of(sizes.grown.n_trees):
+            return None
+        if self._is_too_large is None:
+            return wanted if wanted > limit else None
+        # A table of tests or leaves that is worth its bytes or not makes the size leap: then from both sides.
+        return wanted if self._fits < wanted < self._is_too_large else (self._fits + self._is_too_large) // 2

@@ -54,7 +54,7 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
                 if n_rows == 0:
                     return at_hand
             split = whole.split_of_last(trial, n_rows)
-            packed = whole.build(trial, split)
+            packed = whole.build(trial, split, saved=search.bytes_saved(trial))
     except OutOfTimeError:
         return at_hand
     if n_rows < most:

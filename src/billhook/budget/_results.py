@@ -1,6 +1,9 @@
 """What is known of the trials of a search, and which are the best."""
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+from math import isfinite
 
 import numpy as np
 
@@ -20,10 +23,10 @@ class Candidate:
     is_final: bool
     losses: tuple[float, ...] = ()
 
-    @property
+    @cached_property
     def score(self) -> float:
         """The mean over the splits."""
-        return float(np.mean(self.scores))
+        return sum(self.scores) / len(self.scores)
 
 
 class TrialResults:
@@ -69,12 +72,12 @@ class TrialResults:
                 losses = tuple(outcome.loss for outcome in known if outcome.loss is not None) if final else ()
                 candidates.append(Candidate(trial, nbytes, scores, packed[-1], final, losses))
         # Of equals, the one that did better when it was tried; then the smaller.
-        candidates.sort(key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, repr(c.trial)))
+        candidates.sort(key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, name_of(c.trial)))
         return _by_mean_rank(candidates) if candidates and all(c.losses for c in candidates) else candidates
 
     def _tried_score(self, trial: Trial) -> float:
         tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
-        return float(np.mean(tried)) if tried else -np.inf
+        return sum(tried) / len(tried) if tried else -np.inf
 
     def _finals_of(self, budget: int | None) -> list[int]:
         """Return the final splits that models for a budget, or for the last, were compared on: some or all."""
@@ -85,9 +88,25 @@ class TrialResults:
     def _easier(self, number: int) -> float:
         """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""
         both = [by_split for by_split in self.outcomes.values() if 0 in by_split and number in by_split]
-        gaps = [by_split[number].score - by_split[0].score for by_split in both]
-        finite = [gap for gap in gaps if np.isfinite(gap)]
-        return float(np.mean(finite)) if finite else 0.0
+        gaps = [by_split[number].score - by_split[0].score for by_split in both] if number else []
+        finite = [gap for gap in gaps if isfinite(gap)]
+        return sum(finite) / len(finite) if finite else 0.0
+
+    def bytes_saved(self, trial: Trial) -> int:
+        """Return what rounding and sharing leaves is expected to save, by earlier models: of this trial, or alike.
+
+        Alike are those that are packed in the same way, for the same budget; the last of them counts.
+        """
+        own = self.outcomes.get(trial, {})
+        alike = (
+            [own],
+            (by_split for other, by_split in reversed(self.outcomes.items()) if is_packed_alike(other, trial)),
+        )
+        for by_split in chain(*alike):
+            known = [outcome.saved for outcome in by_split.values() if outcome.packed is not None]
+            if known:
+                return known[-1]
+        return 0
 
     def best(self, budget: int) -> Candidate | None:
         """Return the best of the finalists, or else of all: where the best of all could not be compared in time."""
@@ -96,6 +115,17 @@ class TrialResults:
             return next(iter(finalists or tried), None)
         was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
         return finalists[0] if was_compared else tried[0]
+
+
+@lru_cache(maxsize=10_000)
+def name_of(trial: Trial) -> str:
+    """Return what orders trials that are alike in all else; the search asks for it again and again."""
+    return repr(trial)
+
+
+def is_packed_alike(one: Trial, other: Trial) -> bool:
+    """Whether models of two trials are packed in the same way, for the same budget."""
+    return one.budget == other.budget and one.compression.packing == other.compression.packing
 
 
 def _by_mean_rank(candidates: list[Candidate]) -> list[Candidate]:

@@ -86,7 +86,7 @@ class Search(TimedResults):
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
-        held_out = max(1, self.trying.split(0).held_out.size)
+        held_out = max(1, self.trying.n_held_out)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
         self.outcomes = {}
         self.random = np.random.default_rng(self.trying.seed)
@@ -117,7 +117,8 @@ class Search(TimedResults):
         if self.whole is not self.comparing:  # many rows take much memory
             self.trying.clear_caches()
             self.comparing.clear_caches()
-        return self.whole.build(best.trial, self.whole.split_of_last(best.trial))
+        saved = self.bytes_saved(best.trial)
+        return self.whole.build(best.trial, self.whole.split_of_last(best.trial), saved=saved)
 
     def _explore(self) -> None:
         starts, began = self._starts(), self.clock.seconds
@@ -259,7 +260,7 @@ class Search(TimedResults):
         # Errors of numbers are of any unit, and those of two good models much alike.
         is_of_numbers = self.trying.rows.classes is None
         chance = 0.5 * max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
-        return float(chance / np.sqrt(self.trying.split(0).held_out.size))
+        return float(chance / np.sqrt(self.trying.n_held_out))
 
     def _run(
         self,
@@ -274,7 +275,10 @@ class Search(TimedResults):
         new = [trial for trial in trials if number not in self.outcomes.get(trial, {})]
         for trial in new:  # in this order, whichever is done first
             self.outcomes.setdefault(trial, {})
-        batches = batches_of(new, number, is_quick=is_quick)
+        batches = [
+            batch._replace(saved=tuple(map(self.bytes_saved, batch.trials)))
+            for batch in batches_of(new, number, is_quick=is_quick)
+        ]
 
         def until_enough() -> Iterator[TrialBatch]:
             for batch in batches:

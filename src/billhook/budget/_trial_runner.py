@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class TrialOutcome:
 
     `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
     `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
-    accuracy.
+    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model.
     """
 
     trial: Trial
@@ -57,12 +58,14 @@ class TrialOutcome:
     shared_seconds: float = 0.0
     stages: tuple[Stage, ...] = ()
     loss: float | None = None
+    saved: int = 0
 
 
 class TrialBatch(NamedTuple):
     """Trials with the same growth and budget on one split: what is grown once serves all of them.
 
-    After `until`, if that is a moment, they are broken off.
+    After `until`, if that is a moment, they are broken off. `saved` is what rounding and sharing leaves is expected
+    to save of each, in bytes; nothing where it is not known.
     """
 
     growth: GrowthConfig
@@ -70,6 +73,7 @@ class TrialBatch(NamedTuple):
     is_quick: bool
     trials: tuple[Trial, ...]
     until: TimeLimit | None = None
+    saved: tuple[int, ...] = ()
 
 
 class SharedSeconds(NamedTuple):
@@ -134,29 +138,29 @@ class TrialRunner:
         split = self.split(batch.split)
         n_leaves = max(self.n_leaves(trial) for trial in batch.trials)
         with within(batch.until):
-            for trial in batch.trials:
+            for trial, saved in zip(batch.trials, batch.saved or [0] * len(batch.trials), strict=True):
                 try:
                     check_time()
-                    outcomes.append(self._outcome(trial, split, n_leaves, is_quick=batch.is_quick))
+                    outcomes.append(self._outcome(trial, split, n_leaves, saved, is_quick=batch.is_quick))
                 except OutOfTimeError:
                     break
         return outcomes
 
-    def _outcome(self, trial: Trial, split: Split, n_leaves: int, *, is_quick: bool) -> TrialOutcome:
+    def _outcome(self, trial: Trial, split: Split, n_leaves: int, saved: int, *, is_quick: bool) -> TrialOutcome:
         before = self._shared_seconds(trial, split).spent
         start = time.perf_counter()
         packed: Packed | None = None
         score = -np.inf
         with suppress(TooSmallError):
-            stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick)
-            packed, score = stages.packed, self.judge(stages.packed, split)
+            stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick, saved=saved)
+            packed, score, saved = stages.packed, self.judge(stages.packed, split), stages.saved
         after = self._shared_seconds(trial, split)
         # What another thread took to grow for both of them may be more than this one waited.
         seconds = max(0.0, time.perf_counter() - start - (after.spent - before)) + after.needed
         is_shown = packed is not None and split.number == FIRST_FINAL
         shown = self._scored(stages, trial, split, score) if is_shown else ()
         loss = None if packed is None or split.number < FIRST_FINAL else self._loss(packed, split)
-        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss)
+        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss, saved)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -167,16 +171,17 @@ class TrialRunner:
             stages, trial.compression, lambda forest: self.score(forest, shown, labels, weight), score
         )
 
-    def build(self, trial: Trial, split: Split, *, is_quick: bool = False) -> Packed:
+    def build(self, trial: Trial, split: Split, *, is_quick: bool = False, saved: int = 0) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
-        return self.stages(trial, split, is_quick=is_quick).packed
+        return self.stages(trial, split, is_quick=is_quick, saved=saved).packed
 
     def stages(
-        self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False
+        self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False, saved: int = 0
     ) -> CompressedStages:
         """Return the model of a trial and the forests on the way to it.
 
-        `n_leaves` leaves are grown if other trials of the same ensemble need more.
+        `n_leaves` leaves are grown if other trials of the same ensemble need more. `saved` is what rounding and
+        sharing leaves is expected to save, in bytes.
         """
         own_leaves = self.n_leaves(trial)
         forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
@@ -195,7 +200,7 @@ class TrialRunner:
             rows.loss.refinement if rows.classes is None else "cross_entropy",
             is_quick,
         )
-        return compress(forest, coding, trial.compression, trial.budget, coded)
+        return compress(forest, coding, trial.compression, trial.budget, coded, saved=saved)
 
     def judge(self, packed: Packed, split: Split) -> float:
         """Return the score of a model on the held-out rows."""
@@ -224,6 +229,11 @@ class TrialRunner:
     def split(self, number: int) -> Split:
         """Return the `number`-th split of the rows."""
         return all_rows(self.rows) if number == ALL else split_rows(self.rows, number, self.seed)
+
+    @cached_property
+    def n_held_out(self) -> int:
+        """How many rows trials are judged by, on each split about."""
+        return self.split(0).held_out.size
 
     def split_of_last(self, trial: Trial, most: int | None = None) -> Split:
         """Return the rows that the last model learns from, at most so many: all that there is memory for."""

@@ -1,4 +1,5 @@
 #include "codebook_rows.h"
+#include "four.h"
 
 /* Of each leaf of a tree. What depends on the entries tried has LANES numbers; unused ones repeat the first. */
 typedef struct {
@@ -219,39 +220,42 @@ HOT static void try_entries(const Codebook *book, const Choosing *c, size_t leaf
     clear_products(&c->product[leaf]);
 }
 
-/* What a class that is not the label adds to the loss of a row or, for cross-entropy, to the sum of its state. */
-INLINE double tried(const int loss, double s, double move)
+/* Write the sum of one row's moved state for each entry tried: of cross-entropy, in registers. */
+INLINE void try_probabilities(size_t n_classes, const double *RESTRICT s, const double *RESTRICT move,
+                              double *RESTRICT total)
 {
-    return loss == LOGISTIC ? s * move : loss_of(loss, s + move);
+    EightDoubles by, sum;
+    LOAD_8(by, move);
+    sum = TIMES_8(EACH_8(s[0]), by);
+    for (size_t i = 1; i < n_classes; i++) {
+        LOAD_8(by, move + i * LANES);
+        sum = PLUS_8(sum, TIMES_8(EACH_8(s[i]), by));
+    }
+    STORE_8(sum, total);
 }
 
-/* Write the loss of one row, or the sum of its moved state, for each entry tried. In two halves: all instruction sets
-   then keep the sums in registers. */
+/* Write the loss of one row for each entry tried, of the other losses. */
+INLINE void try_scores(const int loss, size_t n_classes, const double *RESTRICT s, size_t label,
+                       const double *RESTRICT move, double *RESTRICT total)
+{
+    AT_ONCE
+    for (size_t j = 0; j < LANES; j++)
+        total[j] = loss_of(loss, s[0] + move[j]);
+    for (size_t i = 1; i < n_classes; i++)
+        AT_ONCE
+        for (size_t j = 0; j < LANES; j++)
+            total[j] += loss_of(loss, s[i] + move[i * LANES + j]);
+    for (size_t j = 0; j < LANES; j++)
+        total[j] += loss_for_label(loss, s[label] + move[label * LANES + j]);
+}
+
 INLINE void try_row(const int loss, size_t n_classes, const double *RESTRICT s, size_t label,
                     const double *RESTRICT move, double *RESTRICT total)
 {
-    double low[LANES / 2], high[LANES / 2];
-    AT_ONCE
-    for (size_t j = 0; j < LANES / 2; j++)
-        low[j] = tried(loss, s[0], move[j]);
-    AT_ONCE
-    for (size_t j = 0; j < LANES / 2; j++)
-        high[j] = tried(loss, s[0], move[LANES / 2 + j]);
-    for (size_t i = 1; i < n_classes; i++) {
-        AT_ONCE
-        for (size_t j = 0; j < LANES / 2; j++)
-            low[j] += tried(loss, s[i], move[i * LANES + j]);
-        AT_ONCE
-        for (size_t j = 0; j < LANES / 2; j++)
-            high[j] += tried(loss, s[i], move[i * LANES + LANES / 2 + j]);
-    }
-    for (size_t j = 0; j < LANES / 2; j++) {
-        total[j] = low[j];
-        total[LANES / 2 + j] = high[j];
-    }
-    if (loss != LOGISTIC)
-        for (size_t j = 0; j < LANES; j++)
-            total[j] += loss_for_label(loss, s[label] + move[label * LANES + j]);
+    if (loss == LOGISTIC)
+        try_probabilities(n_classes, s, move, total);
+    else
+        try_scores(loss, n_classes, s, label, move, total);
 }
 
 INLINE void add_losses_of(const int loss, const int even, const Codebook *book, Choosing *c)

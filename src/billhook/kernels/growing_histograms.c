@@ -79,10 +79,42 @@ INLINE void ask_for_vectors(const BinnedRows *rows, const int is_sparse, const i
         PREFETCH(whole + row * n_ints + k);
 }
 
-/* Several outputs: eight times `n_eights` numbers a bin, of which a row's stay in registers. */
-INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, const int is_wide,
-                       const size_t n_eights, const int16_t *RESTRICT whole, const uint32_t *of, size_t n,
-                       void *RESTRICT histogram)
+/* Several outputs, sums of 32 bits: eight times `n_eights` numbers a bin, of which a row's stay in registers: of
+   sixteen numbers, unless some of these would reach over two lines of the cache. */
+INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide, const size_t n_eights,
+                       const int16_t *RESTRICT whole, const uint32_t *of, size_t n, int32_t *RESTRICT histogram)
+{
+    const size_t n_ints = 8 * n_eights;
+    const int are_pairs = n_eights % 2 == 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            ask_for_vectors(rows, is_sparse, cells_are_wide, n_ints, whole, of[i + AHEAD]);
+        const int16_t *of_row = whole + (size_t)of[i] * n_ints;
+        Sixteen by_pair[MOST_EIGHTS / 2];
+        Eight by[MOST_EIGHTS], sum;
+        for (size_t k = 0; are_pairs && k < n_eights / 2; k++)
+            widen_sixteen(of_row + 16 * k, &by_pair[k]);
+        for (size_t k = 0; !are_pairs && k < n_eights; k++)
+            widen_eight(of_row + 8 * k, &by[k]);
+        size_t at, end;
+        cells_of_row(rows, is_sparse, of[i], &at, &end);
+        for (; at < end; at++) {
+            int32_t *bin = histogram + cell_at(rows->cells, cells_are_wide, at) * n_ints;
+            for (size_t k = 0; are_pairs && k < n_eights / 2; k++)
+                add_to_sixteen(&by_pair[k], bin + 16 * k);
+            for (size_t k = 0; !are_pairs && k < n_eights; k++) {
+                load_eight(bin + 8 * k, &sum);
+                add_eight(&sum, &by[k]);
+                store_eight(&sum, bin + 8 * k);
+            }
+        }
+    }
+}
+
+/* The same, sums of 64 bits. */
+INLINE void add_wide_eights(const BinnedRows *rows, const int is_sparse, const int cells_are_wide,
+                            const size_t n_eights, const int16_t *RESTRICT whole, const uint32_t *of, size_t n,
+                            int64_t *RESTRICT histogram)
 {
     const size_t n_ints = 8 * n_eights;
     for (size_t i = 0; i < n; i++) {
@@ -94,17 +126,9 @@ INLINE void add_eights(const BinnedRows *rows, const int is_sparse, const int ce
         size_t at, end;
         cells_of_row(rows, is_sparse, of[i], &at, &end);
         for (; at < end; at++) {
-            const size_t bin = cell_at(rows->cells, cells_are_wide, at) * n_ints;
-            for (size_t k = 0; k < n_eights; k++) {
-                Eight sum;
-                if (is_wide) {
-                    add_to_eight_wide(&by[k], (int64_t *)histogram + bin + 8 * k);
-                    continue;
-                }
-                load_eight((int32_t *)histogram + bin + 8 * k, &sum);
-                add_eight(&sum, &by[k]);
-                store_eight(&sum, (int32_t *)histogram + bin + 8 * k);
-            }
+            int64_t *bin = histogram + cell_at(rows->cells, cells_are_wide, at) * n_ints;
+            for (size_t k = 0; k < n_eights; k++)
+                add_to_eight_wide(&by[k], bin + 8 * k);
         }
     }
 }
@@ -137,9 +161,9 @@ INLINE void add_rows_as(const BinnedRows *rows, const int is_sparse, const int c
                         const Gradients *gradients, size_t n_ints, const uint32_t *of, size_t n, void *histogram)
 {
 #define ADD_EIGHTS(n_eights) \
-    add_eights(rows, is_sparse, cells_are_wide, 0, n_eights, gradients->whole, of, n, histogram)
+    add_eights(rows, is_sparse, cells_are_wide, n_eights, gradients->whole, of, n, histogram)
 #define ADD_WIDE_EIGHTS(n_eights) \
-    add_eights(rows, is_sparse, cells_are_wide, 1, n_eights, gradients->whole, of, n, histogram)
+    add_wide_eights(rows, is_sparse, cells_are_wide, n_eights, gradients->whole, of, n, histogram)
     if (n_ints == 2 && gradients->is_wide)
         add_pairs(rows, is_sparse, cells_are_wide, gradients->whole_one, of, n, histogram);
     else if (n_ints == 2)

@@ -29,6 +29,25 @@ INLINE void widen_eight(const int16_t *from, Eight *to)
     *to = __builtin_convertvector(x, Eight);
 }
 
+/* Sixteen numbers: one of the widest registers, or two. */
+typedef int32_t Sixteen __attribute__((vector_size(64)));
+
+INLINE void widen_sixteen(const int16_t *from, Sixteen *to)
+{
+    typedef int16_t Narrow __attribute__((vector_size(32)));
+    Narrow x;
+    memcpy(&x, from, sizeof x);
+    *to = __builtin_convertvector(x, Sixteen);
+}
+
+INLINE void add_to_sixteen(const Sixteen *by, int32_t *to)
+{
+    Sixteen sum;
+    memcpy(&sum, to, sizeof sum);
+    sum += *by;
+    memcpy(to, &sum, sizeof sum);
+}
+
 /* Of 64 bits: two registers, or one that is twice as wide. */
 INLINE void add_to_eight_wide(const Eight *by, int64_t *to)
 {
@@ -63,6 +82,22 @@ INLINE void widen_eight(const int16_t *from, Eight *to)
 {
     for (size_t k = 0; k < 8; k++)
         to->lane[k] = from[k];
+}
+
+typedef struct {
+    int32_t lane[16];
+} Sixteen;
+
+INLINE void widen_sixteen(const int16_t *from, Sixteen *to)
+{
+    for (size_t k = 0; k < 16; k++)
+        to->lane[k] = from[k];
+}
+
+INLINE void add_to_sixteen(const Sixteen *by, int32_t *to)
+{
+    for (size_t k = 0; k < 16; k++)
+        to[k] += by->lane[k];
 }
 
 INLINE void add_to_eight_wide(const Eight *by, int64_t *to)

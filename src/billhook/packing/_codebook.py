@@ -17,8 +17,8 @@ from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
 from billhook.kernels import choose_entries, find_nearest, move_entries
 from billhook.kernels import k_means as find_means
-from billhook.packing._leaf_values import Rounded, Units, find_units, limits
-from billhook.packing._rounding import SHARES, best_of_scales, with_whole_base
+from billhook.packing._leaf_values import Rounded, Units, exact_scale, find_units, limits
+from billhook.packing._rounding import SHARES, with_whole_base
 from billhook.refinement import Descent, Loss, Problem, find_leaves, trees_at_once
 
 # Leaves of rows, their targets, their weights, and the loss.
@@ -32,6 +32,8 @@ SEED = 0
 # K-means ends where it changes nothing, but not later; and sooner where that would be more numbers compared.
 MOST_PASSES, FEWEST_PASSES, MOST_COMPARED = 300, 5, 2_000_000_000
 QUICK_SHARES = (0.7, 0.4)
+# So many scales of those that seem best are tried out.
+BEST_SCALES, QUICK_SCALES = 2, 1
 L2 = 1.0
 ANYWHERE = np.zeros((0, 3))
 
@@ -73,13 +75,7 @@ def round_to_codebook_with_rows(
         free.choose()
         free.move(ANYWHERE)
 
-    def attempt(units: Units) -> tuple[float, tuple[CodebookDescent, Units]]:
-        whole = free.settled(with_whole_base(coded, units), free.entries.copy(), free.chosen.copy())
-        whole.move(step_and_limits(units, bits))
-        return whole.objective(), (whole, units)
-
-    units = units_for(free.entries, coded, bits, by_class=by_class)
-    _, (learned, units) = best_of_scales(units, attempt, QUICK_SHARES if is_quick else SHARES)
+    learned, units = whole_descent(free, coded, bits, by_class=by_class, is_quick=is_quick)
     # What k-means alone comes to: nothing worse is returned.
     plain_units = units_for(start, coded, bits, by_class=by_class)
     whole = whole_entries(start, plain_units, bits)
@@ -90,6 +86,33 @@ def round_to_codebook_with_rows(
         learned.choose()
         learned.move(step_and_limits(units, bits))
     return in_units(learned.entries[learned.chosen], units)
+
+
+def whole_descent(
+    free: "CodebookDescent", coded: Forest, bits: int, *, by_class: bool, is_quick: bool
+) -> tuple["CodebookDescent", Units]:
+    """Return a descent with whole entries near to these, and their units: the best of some scales.
+
+    By what the entries come to when they are only rounded, which nearly always tells the best scale, some scales are
+    chosen; with these they take steps.
+    """
+    largest = units_for(free.entries, coded, bits, by_class=by_class)
+    scales = [
+        largest.scale,
+        *(exact_scale(largest.scale * share) for share in (QUICK_SHARES if is_quick else SHARES)),
+    ]
+    rounded = []
+    for number, scale in enumerate(scales):
+        check_time()
+        units = largest._replace(scale=scale)
+        entries = whole_entries(free.entries, units, bits)
+        rounded.append((free.settled(with_whole_base(coded, units), entries, free.chosen).objective(), number, units))
+    descents = []
+    for _, number, units in sorted(rounded)[: QUICK_SCALES if is_quick else BEST_SCALES]:
+        whole = free.settled(with_whole_base(coded, units), free.entries.copy(), free.chosen.copy())
+        whole.move(step_and_limits(units, bits))
+        descents.append((whole.objective(), number, whole, units))
+    return min(descents)[2:]
 
 
 def k_means(value: Vector, weight: Vector, n_entries: int) -> Vector:

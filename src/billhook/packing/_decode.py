@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook._types import Bytes, Int64Array
 from billhook.forest import Forest
@@ -146,59 +147,56 @@ def decode_features(layout: ByteLayout, data: Bytes) -> Int64Array:
     return unpack_bits(_section(layout, data, "features"), layout.id_bits, layout.n_used)
 
 
+def _places_of_splits(n_inner: Int64Array, goes_on: NDArray[np.bool_]) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Return where splits stand among all nodes, the number of their left child in its tree, and where trees begin.
+
+    Nodes of a tree are numbered level by level: the children of its k-th split are the nodes 2 k + 1 and 2 k + 2.
+    """
+    offset = np.concatenate([[0], np.cumsum(2 * n_inner + 1)])
+    is_split = np.zeros(int(offset[-1]), np.bool_)
+    is_root = np.zeros_like(is_split)
+    is_root[offset[:-1]] = True
+    is_split[offset[:-1]] = n_inner > 0
+    is_split[~is_root] = goes_on.ravel()
+    inner_at = np.flatnonzero(is_split)
+    tree = np.repeat(np.arange(n_inner.size), n_inner)
+    number = np.arange(tree.size) - np.repeat(np.cumsum(n_inner) - n_inner, n_inner)
+    # Each tree has as many splits as it says, and each of them is a child of one before it.
+    if inner_at.size != tree.size or ((inner_at < offset[tree]) | (inner_at > offset[tree] + 2 * number)).any():
+        raise ValueError("the shapes of the splits do not make trees")
+    return inner_at, 2 * number + 1, offset
+
+
 def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
     """Return the forest: features numbered among those in use, codes for thresholds, whole numbers for values."""
     nodes = _decode_nodes(layout, data)
     if int(nodes["n_inner"].sum()) != layout.n_splits:
         raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_splits}")
-    left: list[int] = []
-    right: list[int] = []
-    inner_at: list[int] = []
-    leaf_at: list[int] = []
-    lengths: list[int] = []
-    goes_on = nodes["goes_on"].tolist()
-    i = 0
-    for n_inner in nodes["n_inner"].tolist():
-        first, n_reached, n_splits = len(left), 1, min(n_inner, 1)
-        splits = [True] if n_inner else [False]  # of the nodes reached so far, by number
-        for node in range(2 * n_inner + 1):
-            if node >= len(splits):
-                raise ValueError("the shapes of the splits do not make trees")
-            if not splits[node]:
-                leaf_at.append(first + node)
-                left.append(-1)
-                right.append(-1)
-                continue
-            inner_at.append(first + node)
-            left.append(n_reached)
-            right.append(n_reached + 1)
-            n_reached += 2
-            splits += goes_on[i]
-            i += 1
-            n_splits += sum(goes_on[i - 1])
-            if n_splits > n_inner:
-                raise ValueError("the shapes of the splits do not make trees")
-        lengths.append(2 * n_inner + 1)
-    n_nodes = len(left)
+    inner_at, left, offset = _places_of_splits(nodes["n_inner"], nodes["goes_on"])
+    n_nodes = int(offset[-1])
+    is_leaf = np.ones(n_nodes, np.bool_)
+    is_leaf[inner_at] = False
+    children = np.full((2, n_nodes), -1, np.int32)
+    children[:, inner_at] = left, left + 1
     feature = np.full(n_nodes, -1, np.int32)
     threshold, missing_left = np.zeros(n_nodes, np.float32), np.zeros(n_nodes, np.bool_)
     value, rank = np.zeros((n_nodes, layout.n_values)), np.full(n_nodes, -1, np.int32)
     feature[inner_at], threshold[inner_at] = nodes["feature"], nodes["code"]
     missing_left[inner_at] = nodes["missing_left"] if layout.missing == "split" else layout.missing == "left"
-    value[leaf_at] = nodes["value"]
-    rank[inner_at] = np.concatenate([np.arange(n) for n in nodes["n_inner"]]) if inner_at else []
+    value[is_leaf] = nodes["value"]
+    rank[inner_at] = (left - 1) // 2
     return Forest(
         feature=feature,
         threshold=threshold,
-        left=np.array(left, np.int32),
-        right=np.array(right, np.int32),
+        left=children[0],
+        right=children[1],
         missing_left=missing_left,
         value=value,
         n_rows=np.zeros(n_nodes, np.int64),
         row_weight=np.zeros(n_nodes),
         impurity=np.zeros(n_nodes),
         growth_rank=rank,
-        offset=np.concatenate([[0], np.cumsum(lengths)]),
+        offset=offset,
         tree_weight=np.ones(layout.n_trees),
         tree_column=nodes["column"].astype(np.int32),
         averages=False,

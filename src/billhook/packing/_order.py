@@ -30,25 +30,22 @@ class LevelOrder(NamedTuple):
 
 def level_order(forest: Forest) -> LevelOrder:
     """Return the nodes level by level."""
-    left, right = forest.left.tolist(), forest.right.tolist()
-    inner: list[int] = []
-    leaf: list[int] = []
-    n_inner = []
-    for first in forest.offset[:-1].tolist():
-        before = len(inner)
-        (inner if left[first] >= 0 else leaf).append(first)
-        at = before
-        while at < len(inner):
-            node = inner[at]
-            at += 1
-            for child in (left[node] + first, right[node] + first):
-                (inner if left[child] >= 0 else leaf).append(child)
-        n_inner.append(len(inner) - before)
     root = np.repeat(forest.offset[:-1], np.diff(forest.offset))
-    splits = np.array(inner, np.int64)
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offset))
     is_split = forest.feature >= 0
+    level: Int64Array = forest.offset[:-1]
+    levels = []
+    while level.size:  # of all trees at once
+        levels.append(level)
+        splits = level[is_split[level]]
+        children = np.stack([forest.left[splits], forest.right[splits]], axis=1)
+        level = (children + root[splits, None]).ravel()
+    nodes = np.concatenate(levels)
+    nodes = nodes[np.argsort(tree[nodes], kind="stable")].astype(np.int64)
+    splits = nodes[is_split[nodes]]
     sides = [is_split[child[splits] + root[splits]] for child in (forest.left, forest.right)]
-    return LevelOrder(splits, np.array(leaf, np.int64), np.stack(sides, axis=1), np.array(n_inner, np.int64))
+    n_inner = np.bincount(tree[splits], minlength=forest.n_trees).astype(np.int64)
+    return LevelOrder(splits, nodes[~is_split[nodes]], np.stack(sides, axis=1), n_inner)
 
 
 def splits_by_feature(forest: Forest) -> tuple[Int64Array, list[Int64Array]]:
