@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
 from billhook.codegen._runtime_c import c_project
+from billhook.codegen._runtime_micropython import micropython_project
 from billhook.codegen._runtime_rust import rust_project
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
@@ -17,6 +18,7 @@ from billhook.packing import Packed
 RuntimeProject = Callable[[Packed, str, NDArray[np.float32], Target], Mapping[str, str | bytes]]
 RUNTIMES: dict[str, RuntimeProject] = {
     "c": c_project,
+    "micropython": micropython_project,
     "rust": rust_project,
 }
 

@@ -54,11 +54,12 @@ def _own_names(tree: ast.AST) -> set[str]:
     own |= {node.name for node in inside if isinstance(node, ast.FunctionDef)}
     known = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     known |= {function.name for function in functions if function not in inside}
-    return own - known | {name for name in own | known if name.startswith("_") and name.strip("_") and name[:2] != "__"}
+    private = {name for name in known if name.startswith("_") and not name.startswith("__")}
+    return (own - known - {"_"}) | private
 
 
 def _docstring_starts(tree: ast.AST) -> set[tuple[int, int]]:
-    """Return where strings begin that are statements; each function has another one too."""
+    """Return where strings begin that are statements; no function has only that."""
     values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
     return {(value.lineno, value.col_offset) for value in values if isinstance(value, ast.Constant)}
 

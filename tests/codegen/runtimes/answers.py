@@ -7,6 +7,14 @@ import billhook  # the module for devices
 REFUSED, ANSWERED, OTHER_ROWS = range(3)
 
 
+def packed(numbers):
+    """Return floats as bytes; what is too large, as models that somebody made up may be, as infinity."""
+    try:
+        return struct.pack("<" + str(len(numbers)) + "f", *numbers)
+    except OverflowError:
+        return struct.pack("<f", float("inf")) * len(numbers)
+
+
 def answer(blob, rows, out):
     try:
         model = billhook.load(blob)
@@ -25,10 +33,10 @@ def answer(blob, rows, out):
         for score in model.scores(row):
             out.write(struct.pack("<i", score))
         if is_regression:
-            out.write(struct.pack("<f", model.predict(row)))
+            out.write(packed([model.predict(row)]))
         else:
             out.write(struct.pack("<I", model.classes.index(model.predict(row))))
-            out.write(struct.pack("<" + str(n_classes) + "f", *model.predict_proba(row)))
+            out.write(packed(model.predict_proba(row)))
 
 
 def main(path, into):

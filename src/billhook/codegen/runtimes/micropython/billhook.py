@@ -6,9 +6,9 @@ from array import array
 from binascii import crc32
 from math import exp
 
-# `billhook emit` writes this module with short names and without comments, in at most 6 KB. So that it can: names that
-# begin with an underscore are its own, there are no f-strings and no arguments by name, and what a function calls its
-# own is the name of nothing else.
+# `billhook emit` writes this module with short names and without comments, in at most 6 KB. So that it can: names
+# that begin with an underscore are its own, there are no f-strings and no arguments by name, and what a function
+# calls its own is the name of nothing else.
 
 
 def load(blob):
@@ -17,7 +17,7 @@ def load(blob):
         with open(blob, "rb") as file:
             blob = file.read()
     try:
-        return Model(memoryview(blob))
+        return LoadedModel(memoryview(blob))
     except (IndexError, KeyError, OverflowError):
         raise ValueError("the blob is no valid model") from None
 
@@ -40,7 +40,7 @@ def _signed(n):
     return n >> 1 ^ -(n & 1)
 
 
-class Model:
+class LoadedModel:
     """A model: `classes` are the labels, or None if it predicts a number; a row has `n_features` numbers."""
 
     def __init__(self, blob):
@@ -79,8 +79,11 @@ class Model:
         is_symmetric = flags & 1024
         if not is_symmetric:
             n_tests = n_leaves - n_trees
+        most = 1 if flags & 32 else 2 if flags & 4096 else 65535
+        if not (0 < n_classes <= most and w_leaf and 0 < self._scale < 1e39):
+            raise IndexError
         # No loop is long, even if it reads nothing.
-        if flags >> 14 or not w_leaf or max(fields[2:10] + fields[11:15] + fields[16:]) > 8 * len(data) + 2**20:
+        if flags >> 14 or max(fields[2:10] + fields[11:15] + fields[16:]) > 8 * len(data) + 2**20:
             raise IndexError
         at = 0
 
@@ -137,7 +140,7 @@ class Model:
                 ways = [ways[k] for k in section(n_ordered, _width(n_grids))]
         sizes = section(n_sets, w_size)
         cut(section(n_in_sets, w_set), sizes)
-        self._ways = list(zip(used, ways))
+        self._ways = list(zip(used, ways))  # noqa: B905 - not in MicroPython
         self._about = flags, 2 * n_ordered, 23 - w_code, min(1 << w_code, 65535) - 1, (1 << w_set) - 1, n_values
 
         section(0, 0)
@@ -149,7 +152,7 @@ class Model:
         for n, column in trees:
             self._trees.append((first if n else -1, n if is_symmetric else 0, leaf, column))
             ones = 0
-            if n > 16 and is_symmetric or column >= n_columns:
+            if (n > 16 and is_symmetric) or column >= n_columns:
                 raise IndexError
             for k in range(0 if is_symmetric else 2 * n):
                 bit = take(1)
@@ -174,13 +177,15 @@ class Model:
             digits //= radix
         if n_pairs:
             section(0, 0)
-            pairs = []
+            end, pairs = at + gaps, []
             for k in range(n_used if gaps else 0):
                 key, n = -1, gap(w_many) + 1
                 for _ in range(n):
                     key += gap(max(w_gap - _width(n + 1), 0)) + 1
                     pairs.append(((key & is_split) << w_feature | k) << w_code | key >> is_split)
-            if not gaps:
+            if gaps:
+                at = end
+            else:
                 pairs = [take(w_test) for _ in range(n_pairs)]
             tests = [pairs[k] for k in tests]
         # Each code stands twice: a missing value goes right in the first, left in the second.
@@ -201,7 +206,7 @@ class Model:
         self._start = [_signed(base) + k for k in section(n_columns, 8 * b_base)]
         self._scores, self._x = [0] * n_columns, array("f", (0,))
         is_whole = end == 8 * len(data) and first == n_tests and leaf == n_leaves and len(self._ways) == n_used
-        if not is_whole or max(self._entry) >= (n_entries or n_leaves) or n_used and max(used) >= n_features:
+        if not is_whole or max(self._entry) >= (n_entries or n_leaves) or (n_used and max(used) >= n_features):
             raise IndexError
 
     def scores(self, row):
