@@ -1,23 +1,23 @@
 #ifndef BILLHOOK_H
 #define BILLHOOK_H
 
-/* Reads tree ensembles that Billhook packed into a blob (`packed.to_bytes()`, `billhook emit --blob`), whatever model
- * it is: no allocation, no library, no state outside of what the caller gives.
+/* Reads any tree ensemble that Billhook packed into a blob (`packed.to_bytes()`, `billhook emit --blob`): no
+ * allocation, no library, no state but what the caller gives.
  *
  *     bh_model model;
- *     int32_t scratch[64];                                    as many as model.n_scratch says
+ *     int32_t scratch[64];                                 as many as model.n_scratch says
  *     if (bh_open(&model, blob, size, scratch, 64) == BH_OK)
- *         c = bh_predict(&model, x);                          float x[BH_N_FEATURES(&model)]
+ *         c = bh_predict(&model, x);                       float x[BH_N_FEATURES(&model)]
  *
  * bh_open reads all of the blob once: one that is cut off, damaged or made up is an error, and nothing outside of it
- * is ever read. The blob stays where it is: in flash, in memory, in a file that is mapped.
+ * is ever read. The blob stays where it is: in flash, in memory, in a mapped file.
  *
- * To set before this file is included, on the command line or in a file billhook_config.h:
- *     BH_BYTE(at)   how the byte at an address is read; by default from flash on AVR
- *     BH_RAM        on AVR: from memory
- *     BH_COUNT      the type that counts trees, leaves and bytes: uint16_t on AVR, uint32_t elsewhere
- *     BH_NO_GAPS, BH_NO_GROUPS, BH_NO_CATEGORIES, BH_NO_SYMMETRIC
- *                   leave out what reads such models, and get BH_LEFT_OUT for them
+ * To define for the compiler, or in a file billhook_config.h beside this one:
+ *     BH_BYTE(at)       how the byte at an address is read; by default from flash on AVR, from memory elsewhere
+ *     BH_RAM            on AVR, from memory
+ *     BH_COUNT          the type that counts trees, leaves and bytes: uint16_t on AVR, uint32_t elsewhere
+ *     BH_NO_GAPS, BH_NO_GROUPS, BH_NO_CATEGORIES, BH_NO_SYMMETRIC, BH_NO_RANKS
+ *                       leave out what reads such models, for a smaller program; they are BH_LEFT_OUT then
  */
 
 #include <stddef.h>
@@ -51,51 +51,51 @@ typedef uint16_t bh_code;
 enum {
     BH_OK,
     BH_NOT_A_BLOB,    /* it does not begin as one */
-    BH_WRONG_VERSION, /* another version of this reader wrote, or reads, it */
+    BH_WRONG_VERSION, /* a newer Billhook wrote it */
     BH_CUT_OFF,       /* it is shorter than it says */
     BH_DAMAGED,       /* its checksum is wrong */
-    BH_INVALID,       /* its checksum is right, and it is no model */
+    BH_INVALID,       /* its checksum is right, but it is no model */
     BH_TOO_LARGE,     /* for BH_COUNT */
-    BH_LEFT_OUT,      /* it needs what was compiled without */
-    BH_SMALL_SCRATCH  /* model.n_scratch says what it needs */
+    BH_LEFT_OUT,      /* it needs what a BH_NO_... left out */
+    BH_SMALL_SCRATCH  /* model.n_scratch says how much it needs */
 };
 
-/* All that is known of an open model; of use to callers are n_scratch and the macros below. */
+/* An open model. Of use to callers are n_scratch, and what the macros below tell. */
 typedef struct {
+    uint32_t bits;
+    uint8_t left, error;
+    bh_count at, size;
     const uint8_t *blob;
-    size_t size;
-    uint8_t width[14];
-    uint8_t error;
-    bh_count start[15];
-    bh_count field[42];
-    uint32_t base, offset;
+    bh_count field[54], start[14];
     int32_t *scores;
     bh_code *codes;
     uint8_t *answers;
-    uint32_t n_scratch;
+    uint32_t base, offset, n_scratch;
 } bh_model;
 
 #define BH_N_FEATURES(model) ((model)->field[1])
 #define BH_N_CLASSES(model) ((model)->field[2]) /* 1 for regression */
 #define BH_N_SCORES(model) ((model)->field[32])
+#define BH_IS_REGRESSION(model) ((model)->field[0] >> 5 & 1)
 
-/* Open the blob at this address. The scratch is the model's from then on. Returns BH_OK or an error. */
+/* Open the blob at an address, and return BH_OK or an error. The scratch is the model's from then on. With none,
+ * the error is BH_SMALL_SCRATCH, and model->n_scratch says how many numbers it must have. */
 int bh_open(bh_model *model, const void *blob, size_t size, int32_t *scratch, size_t n_scratch);
 
-/* Return the scores of a row in whole numbers, the same on every machine; they are in the scratch. NAN is a missing
- * value. */
+/* Return the scores of a row, whole numbers that are the same on every machine; they stand in the scratch. NAN is a
+ * missing value. */
 const int32_t *bh_scores(bh_model *model, const float *x);
 
 /* Return the number of the class of a row. */
 int bh_predict(bh_model *model, const float *x);
 
-/* Return what a regression predicts, in the unit of its target. */
+/* Return what a regression predicts for a row, in the unit of its target. */
 float bh_value(bh_model *model, const float *x);
 
-/* Find the probabilities of all classes. */
+/* Find the probability of each class. */
 void bh_proba(bh_model *model, const float *x, float *probabilities);
 
-/* Return what an error means, as a sentence. */
+/* Return what an error means. */
 const char *bh_error_text(int error);
 
 #ifdef __cplusplus
