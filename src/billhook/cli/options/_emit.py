@@ -11,8 +11,8 @@ def add_to(commands: Any) -> None:
         "emit",
         allow_abbrev=False,
         help="write a model as a C project, or for another runtime",
-        description="Pack a saved forest into few bytes, and write it as a C project that tests itself, as a blob, or "
-        "as a project around a program that reads blobs.",
+        description="Pack a saved forest into few bytes, and write it as a C project that tests itself, as a blob, "
+        "or as a project around a program that reads blobs.",
         epilog=examples(
             "billhook emit forest.bhk --out c",
             "billhook emit forest.bhk --out c --target arduino-uno --optimize speed",
