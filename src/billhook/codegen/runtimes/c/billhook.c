@@ -516,12 +516,16 @@ APART uint32_t next_field(bh_model *model)
 APART uint8_t read_fields(bh_model *model)
 {
     bh_count end;
+    uint32_t bits;
     uint8_t k;
-    model->at = 16;
+    model->at = 8;
+    bits = take_word(model, 32);
+    if (bits - 1 >= 0x7F7FFFFF || (take_word(model, 32) << 1) >= 0xFF000000) /* a scale above 0, a base, both finite */
+        return BH_INVALID;
     end = (bh_count)(take(model, 8) + 17);
     for (k = 0; k < N_FIELDS; k++) {
         uint8_t most = 0;
-        uint32_t bits = 0;
+        bits = 0;
         if (k < N_WRITTEN && model->at < end) {
             most = FLASH_BYTE(most_of + k);
             bits = next_field(model);
@@ -721,7 +725,7 @@ static float exponential(float x)
     float rest, sum = 1;
     int32_t n;
     uint8_t k;
-    if (x < -87)
+    if (!(x >= -87)) /* nor what is not a number */
         return 0;
     if (x > 88.72f)
         x = 88.72f;
