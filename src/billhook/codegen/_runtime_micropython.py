@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from billhook.codegen._names import identifier
 from billhook.codegen._resources import filled_template, runtime_source
+from billhook.codegen._runtime_c import READER
 from billhook.codegen._runtime_rust import features_listed
 from billhook.codegen._shorten import shorten
 from billhook.codegen._targets import Target
@@ -12,6 +13,7 @@ from billhook.packing import Packed
 
 # Rows in the test, which is a file that a small device has to read.
 MOST_ROWS, MOST_NUMBERS = 32, 1024
+USER_MODULE = ("modbillhook.c", "micropython.mk", "micropython.cmake")
 
 
 def micropython_project(
@@ -20,7 +22,7 @@ def micropython_project(
     rows: NDArray[np.float32],
     target: Target,  # noqa: ARG001 - the same for all
 ) -> dict[str, str | bytes]:
-    """Return the files: the module, the model as a blob, an example, a test on rows."""
+    """Return the files: the module, the model as a blob, an example, a test on rows; and the C reader as a module."""
     prefix, layout = identifier(name), packed.layout
     rows = rows[: max(1, min(MOST_ROWS, MOST_NUMBERS // max(packed.n_features, 1)))]
     proba = "    model.predict_proba(row)              # one for each of model.classes\n"
@@ -28,16 +30,18 @@ def micropython_project(
     return {
         "billhook.py": micropython_module(),
         f"{prefix}.bhm": packed.to_bytes(),
-        "main.py": filled_template("micropython/main.py.txt", prefix=prefix, row=_row(rows[0])),
+        "main.py": filled_template("runtime_micropython/main.py.txt", prefix=prefix, row=_row(rows[0])),
         "test_model.py": filled_template(
-            "micropython/test_model.py.txt",
+            "runtime_micropython/test_model.py.txt",
             prefix=prefix,
             n_features=packed.n_features,
             inputs="\n".join(f'    "{row.tobytes().hex()}",' for row in rows.astype("<f4")),
             outputs="\n".join(f"    ({', '.join(map(str, row))},)," for row in scores),
         ),
+        **{f"user_module/{file}": runtime_source(f"micropython/user_module/{file}") for file in USER_MODULE},
+        **{f"user_module/{file}": runtime_source(f"c/{file}") for file in READER},
         "README.md": filled_template(
-            "micropython/README.md",
+            "runtime_micropython/README.md",
             prefix=prefix,
             n_features=packed.n_features,
             n_trees=layout.n_trees,
@@ -47,7 +51,6 @@ def micropython_project(
             what="a number" if packed.classes is None else f"one of {packed.n_classes} classes",
             answer="a number" if packed.classes is None else "a label",
             proba="" if packed.classes is None else proba,
-            memory=-(-memory_of(packed) // 1024),
             features=features_listed(packed),
         ),
     }
@@ -57,16 +60,6 @@ def micropython_module() -> str:
     """Return the module as devices get it: with short names, and where the readable one is."""
     short = shorten(runtime_source("micropython/billhook.py"))
     return f"# Reads models of Billhook, which has this in readable form: codegen/runtimes/micropython.\n{short}"
-
-
-def memory_of(packed: Packed) -> int:
-    """Return about how many bytes the model takes on a device of 32 bits, with the blob that it is read from."""
-    layout = packed.layout
-    n_values = (layout.n_entries or layout.n_leaves) * layout.n_values
-    values = n_values * (1 if layout.leaf_bits <= 8 else 2)
-    splits = (12 if not layout.is_symmetric else 4) * layout.n_inner
-    features = 60 * layout.n_used + 4 * layout.n_thresholds + layout.n_categories
-    return len(packed.to_bytes()) + splits + values + 2 * layout.n_leaves + features + 48 * layout.n_trees
 
 
 def _row(row: NDArray[np.float32]) -> str:

@@ -33,16 +33,16 @@ def rust_project(packed: Packed, name: str, rows: NDArray[np.float32], target: T
         **{f"src/{module}.rs": runtime_source(f"rust/src/{module}.rs") for module in MODULES},
         f"{prefix}.bhm": packed.to_bytes(),
         "examples/predict.rs": filled_template(
-            "rust/predict.rs", **sizes, method=method, classes=classes, answer=answer
+            "runtime_rust/predict.rs", **sizes, method=method, classes=classes, answer=answer
         ),
         "tests/model.rs": filled_template(
-            "rust/model.rs",
+            "runtime_rust/model.rs",
             **sizes,
             inputs=_rows([[f"0x{bits:08X}" for bits in row] for row in rows.view(np.uint32).tolist()]),
             outputs=_rows([list(map(str, row)) for row in packed.scores(rows).tolist()]),
         ),
         "README.md": filled_template(
-            "rust/README.md",
+            "runtime_rust/README.md",
             **sizes,
             n_trees=layout.n_trees,
             n_leaves=layout.n_leaves,
