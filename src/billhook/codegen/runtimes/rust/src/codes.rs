@@ -35,10 +35,12 @@ impl Steps {
         } else {
             scaled(bits, self.shift)
         };
-        let fine = (whole - self.offset).clamp(0, MOST_FINE) as u64;
+        // Not by `clamp`, which panics if its limits are in the wrong order, and is not always inlined.
+        #[allow(clippy::manual_clamp)]
+        let fine = (whole - self.offset).max(0).min(MOST_FINE) as u64;
         let code = match self.scale {
             0 => fine,
-            scale => fine * u64::from(scale) >> (31 - self.bits),
+            scale => (fine * u64::from(scale)) >> (31 - self.bits),
         };
         code.min(u64::from(mask(self.bits).min(MOST_CODE))) as u16
     }

@@ -90,12 +90,9 @@ impl<'a> Model<'a> {
         if length > blob.len() || length > MOST_BYTES || length < begin + CHECKSUM {
             return Err(Error::CutOff);
         }
-        let (core, names) = blob.split_at(length);
-        let (checked, checksum) = core.split_at(length - CHECKSUM);
-        if crc32(checked) != Bits(checksum).number(0, 32) {
-            return Err(Error::Damaged);
-        }
-        let (prefix, data) = checked.split_at(begin);
+        let (core, names) = split(blob, length).ok_or(Error::CutOff)?;
+        let checked = without_checksum(core).ok_or(Error::Damaged)?;
+        let (prefix, data) = split(checked, begin).ok_or(Error::CutOff)?;
         let fields = prefix.get(PREFIX..).unwrap_or(&[]);
         let scale = f32::from_bits(bits.number(64, 32));
         let base = f32::from_bits(bits.number(96, 32));
@@ -140,11 +137,7 @@ impl<'a> Model<'a> {
     /// Returns labels of classes and names of features as the JSON text in the blob, if it is there and not damaged.
     #[must_use]
     pub fn names(&self) -> Option<&'a str> {
-        let (text, checksum) = self.names.split_at(self.names.len().checked_sub(CHECKSUM)?);
-        if crc32(text) != Bits(checksum).number(0, 32) {
-            return None;
-        }
-        core::str::from_utf8(text).ok()
+        core::str::from_utf8(without_checksum(self.names)?).ok()
     }
 
     /// Writes the scores of a row: whole numbers, the same to the last bit everywhere.
@@ -159,8 +152,11 @@ impl<'a> Model<'a> {
         if scores.len() != self.n_scores() {
             return Err(Error::ScoresLength(self.n_scores()));
         }
-        let used = scratch.get_mut(..self.scratch_len()).ok_or(Error::ScratchLength(self.scratch_len()))?;
-        let (codes, answers) = used.split_at_mut(self.n_codes());
+        if scratch.len() < self.scratch_len() {
+            return Err(Error::ScratchLength(self.scratch_len()));
+        }
+        let (codes, answers) = scratch.split_at_mut(self.n_codes().min(scratch.len()));
+        let answers = answers.get_mut(..self.n_answers()).unwrap_or(&mut []);
         self.find_codes(row, codes);
         self.answer(codes, answers);
         self.add_trees(codes, answers, scores);
@@ -268,6 +264,17 @@ impl<'a> Model<'a> {
         }
         (self.layout.n_pairs as usize + 15) / 16
     }
+}
+
+/// Returns the bytes before a place and those from it on; not by `split_at`, in which there is a panic.
+fn split(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8])> {
+    Some((bytes.get(..at)?, bytes.get(at..)?))
+}
+
+/// Returns the bytes before a checksum, if that is theirs.
+fn without_checksum(bytes: &[u8]) -> Option<&[u8]> {
+    let (checked, checksum) = split(bytes, bytes.len().checked_sub(CHECKSUM)?)?;
+    (crc32(checked) == Bits(checksum).number(0, 32)).then_some(checked)
 }
 
 impl core::fmt::Debug for Model<'_> {

@@ -148,8 +148,10 @@ impl Model<'_> {
                 let low_bits = layout.pair_bits - bits_for(layout.radix);
                 let (group, place) = (split / size, split % size);
                 let at = layout.tests_at + group * (layout.digit_bits + size * low_bits);
+                // It is not 0, which the compiler does not know.
+                let radix = layout.radix.max(1);
                 let digits = self.bits.number(at, layout.digit_bits);
-                let digit = digits / layout.radix.pow(place) % layout.radix;
+                let digit = (0..place).fold(digits, |digits, _| digits / radix) % radix;
                 digit << low_bits | self.bits.number(at + layout.digit_bits + place * low_bits, low_bits)
             }
         }
