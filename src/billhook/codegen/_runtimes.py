@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
 from billhook.codegen._runtime_c import c_project
+from billhook.codegen._runtime_web import web_project
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
 RuntimeProject = Callable[[Packed, str, NDArray[np.float32], Target], Mapping[str, str | bytes]]
 RUNTIMES: dict[str, RuntimeProject] = {
     "c": c_project,
+    "web": web_project,
 }
 
 
