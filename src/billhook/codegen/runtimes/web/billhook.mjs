@@ -130,7 +130,8 @@ export class Model {
     if (!isList(row) || row.length !== this.nFeatures)
       throw new RangeError("a row has " + (row?.length ?? "no") + " values, and the model takes " + this.nFeatures);
     const into = new Float32Array(this.#program.memory.buffer, this.#row, this.nFeatures);
-    for (let k = 0; k < row.length; k++) into[k] = row[k] ?? NaN;
+    if (ArrayBuffer.isView(row)) into.set(row);
+    else for (let k = 0; k < row.length; k++) into[k] = row[k] ?? NaN;
   }
 
   #reserve(end) {
