@@ -46,7 +46,7 @@ def emit(
         The name of one of `targets`, such as ``"arduino-uno"``.
     name : str
         The prefix of all names in C.
-    runtime : {"c", "micropython", "rust"}, optional
+    runtime : {"c", "micropython", "rust", "web"}, optional
         The program that reads the model as a blob: it need not be compiled anew for another model.
     layout : {"compact", "fast"}, optional
         ``"compact"``: the fewest bytes. ``"fast"``: trees as comparisons in the program, which take several times

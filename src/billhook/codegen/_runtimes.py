@@ -12,6 +12,7 @@ from billhook._checks import resolve_name
 from billhook.codegen._runtime_c import c_project
 from billhook.codegen._runtime_micropython import micropython_project
 from billhook.codegen._runtime_rust import rust_project
+from billhook.codegen._runtime_web import web_project
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
@@ -20,6 +21,7 @@ RUNTIMES: dict[str, RuntimeProject] = {
     "c": c_project,
     "micropython": micropython_project,
     "rust": rust_project,
+    "web": web_project,
 }
 
 

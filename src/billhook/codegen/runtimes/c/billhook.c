@@ -623,8 +623,8 @@ APART uint8_t derive_fields(bh_model *model)
     F(N_NUMBERS) = (bh_count)n_numbers;
 
     n = F(N_INNER);
-    if (n > MOST / 2 || n > F(N_LEAVES) || n < F(N_USED) || F(N_USED) < F(N_CATEGORICAL) || F(N_TREES) > n + 1
-        || (F(N_LEAVES) >> 10 >> 10 && HAS(SYMMETRIC)) || (F(ASK_BITS) && !F(N_PAIRS)) || !F(LEAF_BITS))
+    if (n > MOST / 2 || n > F(N_LEAVES) || n < F(N_USED) || (n && !F(N_USED)) || F(N_USED) < F(N_CATEGORICAL)
+        || F(N_TREES) > n + 1 || (F(N_LEAVES) >> 10 >> 10 && HAS(SYMMETRIC)) || (F(ASK_BITS) && !F(N_PAIRS)) || !F(LEAF_BITS))
         return BH_INVALID;
     return (!HAS_GAPS && F(ASK_BITS)) || (!HAS_GROUPS && F(GROUP)) || (!HAS_CATEGORIES && F(N_CATEGORICAL))
                    || (!IS_SYMMETRIC && HAS(SYMMETRIC)) || (!HAS_RANKS && HAS(RANKS) && F(N_ORDERED))
