@@ -64,4 +64,4 @@ def micropython_module() -> str:
 
 def _row(row: NDArray[np.float32]) -> str:
     """Return numbers as they stand in a list in Python."""
-    return ", ".join(repr(float(number)) if np.isfinite(number) else f'float("{number}")' for number in row)
+    return ", ".join(str(number) if np.isfinite(number) else f'float("{number}")' for number in row)

@@ -29,7 +29,7 @@ def rust_project(packed: Packed, name: str, rows: NDArray[np.float32], target: T
         method, answer = "predict", "CLASSES[answer]"
         classes = f"#[rustfmt::skip]\nstatic CLASSES: [&str; {packed.n_classes}] = [{labels}];\n"
     return {
-        "Cargo.toml": runtime_source("rust/Cargo.toml"),
+        **{file: runtime_source(f"rust/{file}") for file in ("Cargo.toml", "rustfmt.toml")},
         **{f"src/{module}.rs": runtime_source(f"rust/src/{module}.rs") for module in MODULES},
         f"{prefix}.bhm": packed.to_bytes(),
         "examples/predict.rs": filled_template(
@@ -49,9 +49,15 @@ def rust_project(packed: Packed, name: str, rows: NDArray[np.float32], target: T
             n_bytes=len(packed.to_bytes()),
             what="a number" if packed.classes is None else f"one of {packed.n_classes} classes",
             features=features_listed(packed),
-            crate=runtime_source("rust/README.md").replace("# billhook", "## The crate", 1),
+            crate=_about_crate(),
         ),
     }
+
+
+def _about_crate() -> str:
+    """Return what the crate says about itself, without how to run what is another example here."""
+    text = runtime_source("rust/README.md").replace("# billhook", "## The crate", 1)
+    return text.partition("\n    cargo run")[0]
 
 
 def scratch_length(packed: Packed) -> int:
