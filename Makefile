@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz lint benchmark toolchains clean .venv/.tried-packages
+.PHONY: demo test fuzz fuzz-c lint benchmark toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -20,6 +20,11 @@ test:
 FUZZ ?= tests
 fuzz: .venv/.installed-dev
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --hypothesis-profile=thorough $(FUZZ)
+
+# The C reader of blobs on made-up ones, with sanitizers: SECONDS says for how long.
+SECONDS ?= 600
+fuzz-c: .venv/.installed-dev
+	BILLHOOK_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q -s tests/codegen/runtimes/test_c.py -k whatever_bytes
 
 lint: .venv/.installed-dev
 	$(BIN)/ruff check

@@ -135,3 +135,46 @@ def test_the_targets_are_listed(capsys):
 def test_the_printed_command_runs_whatever_the_folder_is_called(capsys):
     assert main(["emit", "model.bhk", "--out", "my c"]) == 0
     assert "`make -C 'my c' test` tests them." in capsys.readouterr().out
+
+
+def test_a_blob_is_a_model_file_as_any_packed_one(folder, capsys):
+    assert main(["emit", "model.bhk", "--blob", "model.bhm"]) == 0
+    assert main(["emit", "model.bhk", "--blob", "bare.bhm", "--no-names"]) == 0
+    sizes = [(folder / name).stat().st_size for name in ("model.bhm", "bare.bhm")]
+    assert sizes[0] > sizes[1]
+    assert f"Wrote model.bhm: {sizes[0]:,} bytes" in capsys.readouterr().out
+    packed = bh.load("packed.bhk")
+    assert bh.load("model.bhm") == packed
+    assert bh.load("bare.bhm").feature_names is None
+    assert main(["emit", "model.bhm", "--out", "c", "--table", "rows.csv", "--label", "kind"]) == 0
+    subprocess.run(["make", "-C", str(folder / "c"), "test"], check=True, capture_output=True)
+    assert main(["measure", "model.bhm", "rows.csv", "--label", "kind", "--target", "linux-x86_64"]) == 0
+    assert main(["convert", "model.bhm", "--to", "billhook", "--out", "again.bhk"]) == 0
+
+
+@pytest.mark.parametrize("runtime", ["c", "web"])
+def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
+    if runtime == "web" and not (shutil.which("clang") and shutil.which("wasm-ld")):
+        pytest.skip("clang and lld are not installed: make toolchains")
+    out = ["--out", "out", "--table", "rows.csv", "--label", "kind", "--name", "iris"]
+    assert main(["emit", "model.bhk", "--runtime", runtime, "--blob", "model.bhm", *out]) == 0
+    assert "Wrote" in capsys.readouterr().out
+    assert (folder / "out" / "iris.bhm").read_bytes() == (folder / "model.bhm").read_bytes()
+    assert "billhook" in (folder / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--out names the folder for a project, --blob the file for the model alone"),
+        (["--runtime", "c", "--blob", "x"], "--runtime needs the folder to write to"),
+        (["--out", "x", "--runtime", "rost"], "there is no runtime 'rost'"),
+        (["--out", "x", "--runtime", "c", "--layout", "fast"], "--layout is for C made of one model"),
+        (["--out", "x", "--no-names"], "--no-names is for --blob"),
+        (["--blob", "rows.csv"], "rows.csv is there already; --force replaces it"),
+    ],
+)
+def test_options_of_blobs_and_runtimes_that_do_not_go_together(folder, options, message, capsys):
+    assert main(["emit", "model.bhk", *options]) != 0
+    assert message in capsys.readouterr().err
+    assert not (folder / "x").exists()

@@ -3,6 +3,7 @@
 import json
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,13 @@ def test_without_names_a_number_has_the_precision_of_a_float():
     bare = bh.Packed.from_bytes(packed.to_bytes(names=False))
     np.testing.assert_array_equal(bare.scores(X), packed.scores(X))
     np.testing.assert_allclose(bare.predict(X), packed.predict(X), rtol=1e-6)
+
+
+def test_what_is_too_large_for_readers_is_refused():
+    packed, _ = blob_model("26 classes")
+    large = replace(packed, layout=replace(packed.layout, n_leaves=2**21))
+    with pytest.raises(ValueError, match="may have 33,554,431 numbers of leaves, not 54,525,952"):
+        large.to_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -1,21 +1,31 @@
 import argparse
 import sys
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from billhook._files import atomic_write
 from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
 from billhook.cli._model import read_rows
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
-from billhook.codegen import LayoutChoice, MissingToolError, Target, choose_layout, emit, form_of, target_named
+from billhook.codegen import (
+    LayoutChoice,
+    MissingToolError,
+    Target,
+    choose_layout,
+    emit,
+    form_of,
+    runtime_named,
+    target_named,
+)
 from billhook.packing import Packed, load, pack, pack_report
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, pack, write, and say what it takes."""
-    if (arguments.table is None) != (arguments.label is None):
-        raise ValueError("--table and --label go together")
+    _check(arguments)
     target = target_named(arguments.target)
     inputs: Any = None if arguments.inputs is None else [name.strip() for name in arguments.inputs.split(",")]
     form_of(arguments.layout or "compact", inputs, target)  # before anything that takes time
@@ -26,6 +36,55 @@ def run(arguments: argparse.Namespace) -> None:
         rows = {"X": X, "y": y}
     packed = packed_as_asked(model, arguments, rows)
     print(f"{arguments.model}: {model!r}", file=sys.stderr)
+    if arguments.blob is not None:
+        blob = packed.to_bytes(names=not arguments.no_names)
+        with atomic_write(arguments.blob) as file:
+            file.write(blob)
+        print(f"Wrote {arguments.blob}: {len(blob):,} bytes")
+    if arguments.runtime is not None:
+        _emit_runtime(packed, arguments, rows.get("X"))
+    elif arguments.out is not None:
+        _emit_c(model, packed, target, inputs, arguments, rows)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together, before anything is read."""
+    if (arguments.table is None) != (arguments.label is None):
+        raise ValueError("--table and --label go together")
+    if arguments.out is None and arguments.blob is None:
+        raise ValueError("--out names the folder for a project, --blob the file for the model alone: give one")
+    if arguments.runtime is not None:
+        runtime_named(arguments.runtime)
+        if arguments.out is None:
+            raise ValueError("--runtime needs the folder to write to: --out DIR")
+        for option in ("layout", "optimize", "inputs"):
+            if getattr(arguments, option) is not None:
+                raise ValueError(f"--{option} is for C made of one model; --runtime reads models as they are")
+    if arguments.no_names and arguments.blob is None:
+        raise ValueError("--no-names is for --blob")
+    if arguments.blob is not None and Path(arguments.blob).exists() and not arguments.force:
+        raise FileExistsError(f"{arguments.blob} is there already; --force replaces it")
+
+
+def _emit_runtime(packed: Packed, arguments: argparse.Namespace, X: Any) -> None:
+    """Write a project around a program that reads blobs."""
+    files = emit(
+        packed,
+        arguments.out,
+        target=arguments.target,
+        name=arguments.name,
+        runtime=arguments.runtime,
+        X=X,
+        force=arguments.force,
+    )
+    print(f"{packed.nbytes:,} bytes of data")
+    print(f"Wrote {len(files)} files to {arguments.out}; its README.md says what to do with them.")
+
+
+def _emit_c(
+    model: Any, packed: Packed, target: Target, inputs: Any, arguments: argparse.Namespace, rows: dict[str, Any]
+) -> None:
+    """Write a project of C made for this model."""
     with _interrupt.stoppable(), ProgressDisplay(f"measuring on {target.name}", unit="layouts", patience=0.0) as bar:
         choice = choose_layout(
             packed,

@@ -6,6 +6,7 @@ from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
 from billhook.codegen._resources import firmware_source
+from billhook.codegen._runtimes import RUNTIMES, runtime_named
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
 from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingToolError
@@ -13,6 +14,7 @@ from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingTo
 __all__ = [
     "COMPILER_OPTIONS",
     "LAYOUTS",
+    "RUNTIMES",
     "TOOLCHAINS",
     "DoesNotFitError",
     "Form",
@@ -33,6 +35,7 @@ __all__ = [
     "header",
     "measure",
     "measure_each",
+    "runtime_named",
     "source",
     "target_named",
     "targets",

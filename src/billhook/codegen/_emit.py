@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from billhook.codegen._choose_layout import Goal, choose_layout
 from billhook.codegen._form import Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
 from billhook.codegen._project import project
+from billhook.codegen._runtimes import runtime_named
 from billhook.codegen._targets import target_named
 from billhook.codegen._test_rows import self_test_rows
 from billhook.packing import Packed, pack
@@ -22,6 +23,7 @@ def emit(
     *,
     target: str = "generic",
     name: str = "model",
+    runtime: str | None = None,
     layout: LayoutName | None = None,
     optimize: Goal = "size",
     inputs: Input | Iterable[Input] | None = None,
@@ -31,7 +33,8 @@ def emit(
 ) -> tuple[Path, ...]:
     """Write a model as a C99 project and return its files: sources, self-test, README, and an Arduino library.
 
-    Nothing is written unless all of it can be. The library is for Arduino targets only.
+    Nothing is written unless all of it can be. The library is for Arduino targets only. With a `runtime` the project
+    is one around a program that reads any model as a blob (`Packed.to_bytes`), in C or another language.
 
     Parameters
     ----------
@@ -43,6 +46,8 @@ def emit(
         The name of one of `targets`, such as ``"arduino-uno"``.
     name : str
         The prefix of all names in C.
+    runtime : {"c", "micropython", "rust", "web"}, optional
+        The program that reads the model as a blob: it need not be compiled anew for another model.
     layout : {"compact", "fast"}, optional
         ``"compact"``: the fewest bytes. ``"fast"``: trees as comparisons in the program, which take several times
         the flash and a fraction of the time. Both give the same scores. By default as `optimize` says.
@@ -81,11 +86,12 @@ def emit(
     >>> sorted(file.name for file in files)
     ['Makefile', 'README.md', 'iris.c', 'iris.h', 'selftest.c']
     """
+    if runtime is not None:
+        return _emit_runtime(model, out, target, name, runtime, layout, optimize, inputs, X, y, force=force)
     chosen = target_named(target)
     form = form_of(layout or "compact", inputs, chosen)
     kinds = None if inputs is None else form.inputs
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a string, not {name!r}")
+    _check_name(name)
     packed = model if isinstance(model, Packed) else pack(model)
     if layout is None and optimize != "size":
         choice = choose_layout(packed, target=target, optimize=optimize, inputs=kinds, X=X)
@@ -95,11 +101,47 @@ def emit(
         raise ValueError("y has labels of rows that are not there: give X too")
     rows = self_test_rows(packed, X)
     notes = () if X is None or y is None else (_quality(packed, X, y),)
+    return _write(project(packed, chosen, form, name, rows, notes), out, force=force)
+
+
+def _emit_runtime(
+    model: Any,
+    out: str | PathLike[str],
+    target: str,
+    name: str,
+    runtime: str,
+    layout: str | None,
+    optimize: str,
+    inputs: Any,
+    X: ArrayLike | None,
+    y: ArrayLike | None,
+    *,
+    force: bool,
+) -> tuple[Path, ...]:
+    """Write a project around a program that reads a model as a blob."""
+    runtime_project = runtime_named(runtime)
+    chosen = target_named(target)
+    _check_name(name)
+    of_c = {"layout": layout, "inputs": inputs, "optimize": None if optimize == "size" else optimize, "y": y}
+    for option, value in of_c.items():
+        if value is not None:
+            raise ValueError(f"{option} is for C made of one model; runtime={runtime!r} reads models as they are")
+    packed = model if isinstance(model, Packed) else pack(model)
+    check_fits(model, packed, form_of("compact", "float", chosen), chosen)
+    return _write(runtime_project(packed, name, self_test_rows(packed, X), chosen), out, force=force)
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, not {name!r}")
+
+
+def _write(files: Mapping[str, str | bytes], out: str | PathLike[str], *, force: bool) -> tuple[Path, ...]:
+    """Write all files or none, and return where they are."""
     with atomic_folder(out, replace=force) as temporary:
-        files = project(packed, chosen, form, name, rows, notes)
-        for path, text in files.items():
+        for path, content in files.items():
             (temporary / path).parent.mkdir(parents=True, exist_ok=True)
-            (temporary / path).write_text(text, encoding="utf-8")
+            (temporary / path).write_bytes(content.encode() if isinstance(content, str) else content)
     return tuple(Path(out) / path for path in files)
 
 

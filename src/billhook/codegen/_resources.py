@@ -17,3 +17,8 @@ def filled_firmware(name: str, **values: object) -> str:
 def filled_template(name: str, **values: object) -> str:
     """Return a file of an emitted project with a value for each of its ``$names``."""
     return Template((files(__package__) / "templates" / name).read_text(encoding="utf-8")).substitute(values)
+
+
+def runtime_source(path: str) -> str:
+    """Return the text of a file of a program that reads blobs, such as ``"c/billhook.c"``."""
+    return (files(__package__) / "runtimes" / path).read_text(encoding="utf-8")

@@ -45,6 +45,8 @@ CHECKSUM = struct.Struct("<I")
 # Readers count bits in 32 bits, and classes in 16.
 MOST_BYTES = 2**29 - 1
 MOST_CLASSES = 2**16 - 1
+# Of leaves, and of numbers that leaves have.
+MOST_NUMBERS = 2**25 - 1
 
 LINKS = ("identity", "logistic", "softmax", "exp", "isolation")
 MISSING = ("none", "right", "left", "split")
@@ -105,6 +107,11 @@ def to_blob(packed: "Packed", *, names: bool = True) -> bytes:
     length = PREFIX.size + len(core) + CHECKSUM.size
     if packed.n_classes > MOST_CLASSES:
         raise ValueError(f"a blob may have {MOST_CLASSES:,} classes, not {packed.n_classes:,}")
+    n_numbers = max(
+        packed.layout.n_leaves, (packed.layout.n_entries or packed.layout.n_leaves) * packed.layout.n_values
+    )
+    if n_numbers > MOST_NUMBERS:
+        raise ValueError(f"a blob may have {MOST_NUMBERS:,} numbers of leaves, not {n_numbers:,}")
     if length > MOST_BYTES:
         raise ValueError(f"a model of {packed.nbytes:,} bytes is too large for a blob, which may have {MOST_BYTES:,}")
     scale, base = _as_float32(packed.scale, "scale"), _as_float32(packed.base, "base")

@@ -10,19 +10,27 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "emit",
         allow_abbrev=False,
-        help="write a model as a C project",
-        description="Pack a saved forest into few bytes, and write it as a C project that tests itself.",
+        help="write a model as a C project, or for another runtime",
+        description="Pack a saved forest into few bytes, and write it as a C project that tests itself, as a blob, "
+        "or as a project around a program that reads blobs.",
         epilog=examples(
             "billhook emit forest.bhk --out c",
             "billhook emit forest.bhk --out c --target arduino-uno --optimize speed",
             "billhook emit forest.bhk --out c --leaf-bits 6 --table test.csv --label kind",
+            "billhook emit forest.bhk --out web --runtime web",
+            "billhook emit forest.bhk --blob model.bhm",
         ),
         formatter_class=HelpFormatter,
     )
     parser.add_argument(
         "model", metavar="MODEL", help="a model file: a forest, a packed one, or one of another library"
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="the folder to write to")
+    parser.add_argument("--out", metavar="DIR", help="the folder to write a project to")
+    parser.add_argument(
+        "--runtime", metavar="NAME", help="write a project around a program that reads any blob, such as c or web"
+    )
+    parser.add_argument("--blob", metavar="FILE", help="write the model as a blob, which such programs read")
+    parser.add_argument("--no-names", action="store_true", help="leave names of features and classes out of the blob")
     parser.add_argument("--target", default="generic", help="see `billhook targets` (default: %(default)s)")
     parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
     add_packing(parser)
@@ -40,7 +48,7 @@ def add_to(commands: Any) -> None:
         "--table", metavar="TABLE", help="rows to round the leaf values with, and to compare predictions on"
     )
     parser.add_argument("--label", metavar="COLUMN", help="the column of TABLE to predict")
-    parser.add_argument("--force", action="store_true", help="replace files in DIR")
+    parser.add_argument("--force", action="store_true", help="replace files")
     parser.set_defaults(run=Command("emit"))
 
 

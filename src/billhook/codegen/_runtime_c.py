@@ -1,0 +1,99 @@
+"""The C reader of blobs, and a project around it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from billhook.codegen._names import comment, identifier
+from billhook.codegen._resources import filled_template, runtime_source
+from billhook.codegen._targets import Target
+from billhook.packing import Packed
+
+BYTES_A_LINE = 24
+READER = ("billhook.h", "billhook.c")
+REPLACING = ("billhook_config.h", "billhook_replace.h", "billhook_replace.c")
+LIBRARY = """
+`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder. Its example `replace` takes a
+new model over the serial line, keeps it (in the EEPROM on AVR) and uses it from then on, without a new firmware.
+"""
+
+
+def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Target) -> dict[str, str | bytes]:
+    """Return the files of a C project: the reader, the model as a blob and as an array, a self-test."""
+    prefix = identifier(name)
+    files: dict[str, str | bytes] = {
+        **{file: runtime_source(f"c/{file}") for file in READER},
+        f"{prefix}.bhm": packed.to_bytes(),
+        f"{prefix}_blob.h": blob_header(packed, prefix),
+        "main.c": _main(packed, prefix, rows),
+        "Makefile": filled_template("runtime_c/Makefile", prefix=prefix),
+        "README.md": _readme(packed, prefix, len(rows), target),
+    }
+    if target.is_arduino:
+        library = f"arduino/{prefix}"
+        sources = {file: runtime_source(f"c/arduino/{file}") for file in REPLACING}
+        call = "bh_value(&model, x)" if packed.classes is None else "bh_predict(&model, x)"
+        sketch = filled_template("runtime_c/replace.ino", prefix=prefix, upper=prefix.upper(), call=call)
+        files |= {
+            f"{library}/library.properties": filled_template("runtime_c/library.properties", prefix=prefix),
+            **{f"{library}/src/{file}": text for file, text in sources.items()},
+            **{f"{library}/src/{file}": files[file] for file in (*READER, f"{prefix}_blob.h")},
+            f"{library}/examples/replace/replace.ino": sketch,
+        }
+    return files
+
+
+def blob_header(packed: Packed, prefix: str) -> str:
+    """Return a header with a model, without its names, as a constant array."""
+    blob = packed.to_bytes(names=False)
+    lines = [blob[at : at + BYTES_A_LINE] for at in range(0, len(blob), BYTES_A_LINE)]
+    classes = [] if packed.classes is None else [comment(str(label)) for label in packed.classes.tolist()]
+    return filled_template(
+        "runtime_c/blob.h",
+        prefix=prefix,
+        upper=prefix.upper(),
+        n_features=packed.n_features,
+        n_classes=packed.n_classes,
+        n_scratch=n_scratch(packed),
+        n_bytes=len(blob),
+        classes="".join(f"\n *     {number}  {label}" for number, label in enumerate(classes)),
+        numbers=",\n".join("    " + ",".join(map(str, line)) for line in lines),
+    )
+
+
+def n_scratch(packed: Packed) -> int:
+    """Return how many numbers of 32 bits the reader needs to compute with: scores, codes, and answers to tests."""
+    layout = packed.layout
+    answers = layout.n_pairs // 32 + 1 if layout.ask_bits else 0
+    return layout.n_columns + (layout.n_used + 1) // 2 + answers
+
+
+def _main(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:
+    cells = [[f"0x{bits:08X}u" for bits in row] for row in rows.view(np.uint32).tolist()]
+    return filled_template(
+        "runtime_c/main.c",
+        prefix=prefix,
+        upper=prefix.upper(),
+        n_rows=len(rows),
+        n_features=packed.n_features,
+        n_scores=packed.layout.n_columns,
+        inputs=",\n".join("    {" + ", ".join(row) + "}" for row in cells),
+        outputs=",\n".join("    {" + ", ".join(map(str, row)) + "}" for row in packed.scores(rows).tolist()),
+    )
+
+
+def _readme(packed: Packed, prefix: str, n_rows: int, target: Target) -> str:
+    names = packed.feature_names or tuple(f"feature {k}" for k in range(packed.n_features))
+    return filled_template(
+        "runtime_c/README.md",
+        prefix=prefix,
+        upper=prefix.upper(),
+        n_trees=packed.layout.n_trees,
+        n_leaves=packed.layout.n_leaves,
+        n_features=packed.n_features,
+        what="a number" if packed.classes is None else f"one of {packed.n_classes} classes",
+        n_bytes=len(packed.to_bytes(names=False)),
+        n_rows=n_rows,
+        call="float y = bh_value(&model, x);" if packed.classes is None else "int c = bh_predict(&model, x);",
+        arduino=LIBRARY.format(prefix=prefix) if target.is_arduino else "",
+        features="\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names)),
+    )

@@ -1,0 +1,64 @@
+"""Blobs with rows as one string of bytes for programs that read them, and what these programs answer."""
+
+import struct
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+REFUSED, ANSWERED, OTHER_ROWS = range(3)
+
+
+class Answers(NamedTuple):
+    """What a program answers to the rows of a blob that it takes."""
+
+    scores: np.ndarray
+    predicted: np.ndarray  # numbers of classes, or numbers
+    probability: np.ndarray | None
+
+
+def questions(cases):
+    """Return blobs, each with rows, as one string of bytes."""
+    parts = []
+    for blob, rows in cases:
+        rows = np.ascontiguousarray(rows, "<f4")
+        parts += [struct.pack("<III", len(blob), *rows.shape), blob, rows.tobytes()]
+    return b"".join(parts)
+
+
+def answers(said, cases):
+    """Return what a program said to such a string: for each blob, Answers, or REFUSED or OTHER_ROWS."""
+    at, found = 0, []
+    for _, rows in cases:
+        status = said[at]
+        at += 1
+        if status != ANSWERED:
+            found.append(status)
+            continue
+        is_regression, n_scores, n_classes = struct.unpack_from("<?II", said, at)
+        at += 9
+        last = [("value", "<f4")] if is_regression else [("class", "<u4"), ("probability", "<f4", n_classes)]
+        kind = np.dtype([("scores", "<i4", (n_scores,)), *last])
+        row = np.frombuffer(said, kind, len(rows), at)
+        at += row.nbytes
+        predicted = row["value"] if is_regression else row["class"]
+        probability = None if is_regression else row["probability"].reshape(len(rows), n_classes)
+        found.append(Answers(row["scores"], predicted, probability))
+    assert at == len(said)
+    return found
+
+
+def sealed(core):
+    """Return a blob with the length and the checksum that it should have."""
+    core = core[:4] + struct.pack("<I", len(core) + 4) + core[8:]
+    return core + struct.pack("<I", zlib.crc32(core))
+
+
+def mutated(packed, rng):
+    """Return the blob of a model with a few bytes, most of them among the fields, that somebody changed."""
+    core = bytearray(packed.to_bytes(names=False)[:-4])
+    for _ in range(rng.integers(1, 5)):
+        last = min(60, len(core)) if rng.random() < 0.5 else len(core)
+        at = int(rng.integers(8, last))
+        core[at] = rng.integers(256) if rng.random() < 0.5 else core[at] ^ 1 << rng.integers(8)
+    return sealed(bytes(core))

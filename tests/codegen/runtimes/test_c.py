@@ -1,0 +1,411 @@
+"""The C reader of blobs: the scores of every kind of model, damaged models, its size, and projects around it."""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+from billhook.codegen import TOOLCHAINS, firmware_source
+from billhook.codegen._measure import _read
+from billhook.codegen._resources import filled_firmware, runtime_source
+from billhook.codegen._runtime_c import n_scratch
+from billhook.codegen._toolchains import compile_program, program_sizes, run_program
+from blob_models import MODELS, blob_model
+from c_reader import Reader, write_model, write_reader
+from made_up import forests, tricky_rows
+
+HERE = Path(__file__).parent
+BUILDS = {
+    "gcc": ("gcc", "-O0"),
+    "gcc, sanitized": ("gcc", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"),
+    "gcc, fast": ("gcc", "-O3"),
+    "gcc, small": ("gcc", "-Os"),
+    "gcc, 16 bits": ("gcc", "-O1", "-DBH_COUNT=uint16_t", "-fsanitize=undefined", "-fno-sanitize-recover=all"),
+    "clang": ("clang", "-O2"),
+}
+LEFT_OUT = {
+    "BH_NO_GAPS": lambda layout: layout.ask_bits > 0,
+    "BH_NO_GROUPS": lambda layout: layout.group > 0,
+    "BH_NO_CATEGORIES": lambda layout: layout.n_categorical > 0,
+    "BH_NO_SYMMETRIC": lambda layout: layout.is_symmetric,
+    "BH_NO_RANKS": lambda layout: layout.grid == "ranks",
+}
+
+
+@pytest.fixture(scope="module", params=BUILDS)
+def build(request, tmp_path_factory):
+    compiler, *options = BUILDS[request.param]
+    return Reader(tmp_path_factory.mktemp("reader"), *options, compiler=compiler)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    options = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    return Reader(tmp_path_factory.mktemp("reader"), *options)
+
+
+def sealed(core):
+    """Return a blob with the length and the checksum that it should have."""
+    core = core[:4] + struct.pack("<I", len(core) + 4) + core[8:]
+    return core + struct.pack("<I", zlib.crc32(core))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_those_of_python_to_the_last_bit(build, name):
+    packed, rows = blob_model(name)
+    model = build.open(packed.to_bytes(), n_scratch(packed))
+    np.testing.assert_array_equal(build.scores(model, rows, packed.layout.n_columns), packed.scores(rows))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_answers_are_those_of_python(reader, name):
+    packed, rows = blob_model(name)
+    model = reader.open(packed.to_bytes(names=False))
+    # Python computes with 64 bits, the reader with 32.
+    if packed.classes is None:
+        expected = packed.predict(rows)
+        np.testing.assert_allclose(reader.values(model, rows), expected, rtol=2e-6, atol=2e-6 * abs(packed.base))
+        return
+    np.testing.assert_array_equal(packed.classes[reader.classes(model, rows)], packed.predict(rows))
+    expected = packed.predict_proba(rows)
+    np.testing.assert_allclose(reader.probabilities(model, rows, packed.n_classes), expected, rtol=4e-6, atol=1e-6)
+
+
+@given(forests(), st.sampled_from(["exact", 4, 9, 16]), st.booleans())
+def test_made_up_forests_score_as_in_python(reader, forest, threshold_bits, missing_values):
+    packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=6, missing_values=missing_values)
+    rows = tricky_rows(np.random.default_rng(0), 20, packed.n_features)
+    model = reader.open(packed.to_bytes(names=False), n_scratch(packed))
+    np.testing.assert_array_equal(reader.scores(model, rows, packed.layout.n_columns), packed.scores(rows))
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_was_left_out_is_refused_and_all_else_read(name, tmp_path):
+    reader = Reader(tmp_path, "-O1", f"-D{name}")
+    for kind in MODELS:
+        packed, rows = blob_model(kind)
+        model = reader.open(packed.to_bytes(names=False))
+        if LEFT_OUT[name](packed.layout):
+            assert model == "left out", kind
+        else:
+            np.testing.assert_array_equal(reader.scores(model, rows, packed.layout.n_columns), packed.scores(rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda blob: blob[:0], "cut off"),
+        (lambda blob: blob[:20], "cut off"),
+        (lambda blob: b"PK" + blob, "not a blob"),
+        (lambda blob: blob[:3] + b"\x02" + blob[4:], "wrong version"),
+        (lambda blob: blob[:-1], "cut off"),
+        (lambda blob: blob[:40] + bytes([blob[40] ^ 1]) + blob[41:], "damaged"),
+        (lambda blob: blob[:4] + b"\x05\0\0\0" + blob[8:], "damaged"),
+        (lambda blob: sealed(blob[:-5]), "invalid"),
+        (lambda blob: sealed(blob[:-4] + b"\0"), "invalid"),
+        (lambda blob: sealed(blob[:8] + b"\0\0\xc0\x7f" + blob[12:-4]), "invalid"),
+        (lambda blob: sealed(blob[:17] + b"\xff\xff\x03" + blob[20:-4]), "invalid"),
+        (lambda blob: sealed(blob[:16] + b"\xff" + b"\1" * 255 + blob[17:-4]), "invalid"),
+        (lambda blob: sealed(blob[:17] + b"\xff" * 5 + blob[22:-4]), "too large"),
+    ],
+)
+def test_what_is_wrong_is_told(reader, change, error):
+    blob = change(blob_model("ranks")[0].to_bytes(names=False))
+    assert reader.open(blob) == error
+
+
+def test_a_model_says_how_much_scratch_it_needs(reader):
+    for name in ("gaps, 3", "26 classes", "one leaf"):
+        packed, _ = blob_model(name)
+        assert reader.open(packed.to_bytes(), n_scratch(packed) - 1) == "scratch"
+        assert reader.open(packed.to_bytes(), n_scratch(packed)) != "scratch"
+    assert reader.library.bh_error_text(8) == b"it needs more scratch"
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_what_python_refuses_or_reads_is_read_alike_or_refused(reader, data):
+    """With a checksum that fits. What both take has the same scores; the reader may take what Python calls odd."""
+    packed, rows = blob_model(data.draw(st.sampled_from(sorted(MODELS))))
+    core = bytearray(packed.to_bytes(names=False)[:-4])
+    places = st.one_of(st.integers(8, min(60, len(core) - 1)), st.integers(8, len(core) - 1))
+    for at, byte in data.draw(st.lists(st.tuples(places, st.integers(0, 255)), min_size=1, max_size=3)):
+        core[at] = byte
+    blob = sealed(bytes(core))
+    model = reader.open(blob)
+    try:
+        again = bh.Packed.from_bytes(blob)
+    except bh.ModelFileError:
+        return
+    if isinstance(model, str) or again.n_features != packed.n_features:
+        assert model not in ("not a blob", "damaged", "cut off")
+        return
+    np.testing.assert_array_equal(reader.scores(model, rows, again.layout.n_columns), again.scores(rows))
+
+
+def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(tmp_path):
+    """By libFuzzer, for as many runs as take some seconds; `make fuzz-c` goes on for as long as one likes."""
+    if shutil.which("clang") is None:
+        pytest.skip("clang is not installed: make toolchains")
+    write_reader(tmp_path)
+    (tmp_path / "corpus").mkdir()
+    for number, name in enumerate(MODELS):
+        (tmp_path / "corpus" / str(number)).write_bytes(blob_model(name)[0].to_bytes(names=False))
+    sanitizers = "-fsanitize=fuzzer,address,undefined"
+    options = [
+        "-std=c99",
+        "-O1",
+        sanitizers,
+        "-fno-sanitize=float-divide-by-zero",
+        "-fno-sanitize-recover=all",
+        "-I.",
+    ]
+    command = ["clang", *options, str(HERE / "fuzz.c"), "billhook.c", "-o", "fuzz"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    run = ["./fuzz", "-seed=1", f"-runs={os.environ.get('BILLHOOK_FUZZ_RUNS', '20000')}", "-max_len=1024", "corpus"]
+    if seconds := os.environ.get("BILLHOOK_FUZZ_SECONDS"):
+        run[2] = f"-max_total_time={seconds}"
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    print(done.stderr[-200:])
+
+
+@pytest.mark.parametrize(
+    "compiler",
+    [
+        ["gcc", "-std=c99", "-O2"],
+        ["clang", "-std=c99", "-O2"],
+        ["g++", "-x", "c++", "-std=c++98", "-O2"],
+        ["clang++", "-x", "c++", "-std=c++17"],
+        ["avr-gcc", "-std=c99", "-mmcu=atmega328p", "-Os"],
+        ["arm-none-eabi-gcc", "-std=c99", "-mcpu=cortex-m0", "-mthumb", "-Os"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_reader_compiles_without_a_warning(compiler, tmp_path):
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"{compiler[0]} is not installed: make toolchains")
+    write_reader(tmp_path)
+    warnings = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+    subprocess.run([*compiler, *warnings, "-c", "billhook.c", "-o", "out.o"], cwd=tmp_path, check=True)
+
+
+def test_the_reader_takes_nothing_from_a_library(tmp_path):
+    write_reader(tmp_path)
+    subprocess.run(["gcc", "-std=c99", "-Os", "-c", "billhook.c", "-o", "out.o"], cwd=tmp_path, check=True)
+    listed = subprocess.run(["nm", "out.o"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    undefined = {line.split()[-1] for line in listed.splitlines() if " U " in line}
+    assert undefined <= {"memset"}  # which a compiler may call for a loop, and every C has
+    assert not [line for line in listed.splitlines() if line.split()[-2] in "bBdDC"]
+
+
+# What bh_open, bh_scores and bh_predict take, with what they call of libgcc; a little above what was measured.
+CODE_BYTES = {"avr": 7700, "cortex-m0": 4200}
+
+
+@pytest.mark.parametrize(
+    "name", ["steps", "ranks, no missing values", "gaps, missing values, 3", "sets of categories"]
+)
+@pytest.mark.parametrize("family", ["avr", "cortex-m0"])
+def test_an_emulated_target_has_the_same_scores(family, name, tmp_path):
+    tools = TOOLCHAINS[family]
+    try:
+        tools.check_installed()
+    except bh.MissingToolError as error:
+        pytest.skip(f"{error}: make toolchains")
+    packed, rows = blob_model(name)
+    rows = np.ascontiguousarray(rows[:8], np.float32)
+    if family == "avr":
+        chip = "atmega328p"
+        options, emulator = (*tools.options, f"-mmcu={chip}"), (*tools.emulator, "-m", chip)
+        tools = type(tools)(tools.compiler, tools.package, options, emulator, tools.emulator_package)
+    write_model(packed, tmp_path)
+    cells = ", \\\n".join("{" + ",".join(map(str, row)) + "}" for row in rows.view(np.uint32).tolist())
+    about = {"function": "model_scores", "feature_type": "float", "row_type": "uint32_t", "n_rows": len(rows)}
+    (tmp_path / "rows.h").write_text(filled_firmware("rows.h", rows=cells, **about))
+    for file in ("main.c", "empty.c", "start.c", "link.ld", "counter.c"):
+        (tmp_path / file).write_text(firmware_source(file))
+    program, empty = (compile_program(tmp_path, tools, file) for file in ("model.c", "empty.c"))
+    scores, _, _ = _read(run_program(program, family, tools)[0], packed)
+    np.testing.assert_array_equal(scores, packed.scores(rows))
+    code = program_sizes(program, tools)[0] - program_sizes(empty, tools)[0] - len(packed.to_bytes(names=False))
+    assert code <= CODE_BYTES[family]
+
+
+X, y = load_iris(return_X_y=True)
+IRIS = [bh.pack(RandomForestClassifier(n, max_leaf_nodes=6, random_state=n).fit(X, y), leaf_bits=5) for n in (3, 4)]
+
+
+def test_a_project_tests_itself_and_opens_other_models(tmp_path):
+    first, second = IRIS
+    bh.emit(first, tmp_path / "out", runtime="c", name="my flowers", X=X)
+    done = subprocess.run(["make", "-C", str(tmp_path / "out"), "test"], check=True, capture_output=True, text=True)
+    assert "32 of 32 rows as expected" in done.stdout
+    assert bh.load(tmp_path / "out" / "my_flowers.bhm") == first
+    (tmp_path / "other.bhm").write_bytes(second.to_bytes())
+    (tmp_path / "damaged.bhm").write_bytes(second.to_bytes()[:-200])
+    shown = subprocess.run(["out/main", "other.bhm"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert shown.stdout == f"other.bhm: class {second.predict(X[:1])[0]} of 3\n"
+    failed = subprocess.run(["out/main", "damaged.bhm"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert "it is cut off" in failed.stdout
+    source = (tmp_path / "out" / "main.c").read_text()
+    (tmp_path / "out" / "main.c").write_text(
+        source.replace("expected[32][3] = {\n    {", "expected[32][3] = {\n    {1")
+    )
+    assert subprocess.run(["make", "-C", str(tmp_path / "out"), "test"], capture_output=True, check=False).returncode
+
+
+REPLACE_MAIN = """
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/sleep.h>
+#include <string.h>
+#include "billhook_replace.h"
+#include "model_blob.h"
+#include "new.h"
+
+static void put(char c)
+{
+    while (!(UCSR0A & _BV(UDRE0)))
+        ;
+    UDR0 = (uint8_t)c;
+}
+
+static void hex(uint32_t number)
+{
+    int8_t k;
+    for (k = 28; k >= 0; k = (int8_t)(k - 4))
+        put("0123456789abcdef"[number >> k & 15]);
+}
+
+static bh_model model;
+static int32_t scratch[64];
+
+static void show(void)
+{
+    uint8_t row, k;
+    int which = billhook_open_newest(&model, model_blob, sizeof model_blob, scratch, 64);
+    put((char)('b' + which));
+    for (row = 0; which >= 0 && row < N_ROWS; row++) {
+        float x[4];
+        const int32_t *scores;
+        memcpy_P(x, rows[row], sizeof x);
+        scores = bh_scores(&model, x);
+        for (k = 0; k < 3; k++)
+            hex((uint32_t)scores[k]);
+    }
+    put('\\n');
+}
+
+static void receive(uint16_t damaged)
+{
+    billhook_replacement replacement = {0, 0, 0};
+    uint16_t at;
+    billhook_receive(&replacement, '?');
+    billhook_receive(&replacement, 'R');
+    billhook_receive(&replacement, (uint8_t)sizeof new_blob);
+    billhook_receive(&replacement, (uint8_t)(sizeof new_blob >> 8));
+    for (at = 0; at < sizeof new_blob; at++)
+        if (billhook_receive(&replacement, (uint8_t)(pgm_read_byte(new_blob + at) ^ (at == damaged)))
+            == BILLHOOK_COMPLETE)
+            put('!');
+}
+
+int main(void)
+{
+    UCSR0B = _BV(TXEN0);
+    show();
+    receive(77);
+    show();
+    receive(0xFFFF);
+    show();
+    cli();
+    sleep_enable();
+    sleep_cpu();
+    return 0;
+}
+"""
+
+
+def test_a_model_is_replaced_without_a_new_firmware(tmp_path):
+    """From flash; then another comes into the EEPROM, damaged at first, and is used once nothing is wrong with it."""
+    if shutil.which("avr-gcc") is None or shutil.which("simavr") is None:
+        pytest.skip("avr-gcc and simavr are not installed: make toolchains")
+    old, new = IRIS
+    bh.emit(old, tmp_path / "out", runtime="c", target="arduino-uno")
+    library = tmp_path / "out" / "arduino" / "model" / "src"
+    rows = X[::30].astype(np.float32)
+    cells = ",\n".join("{" + ",".join(map(str, row)) + "}" for row in rows.view(np.uint32).tolist())
+    blob = new.to_bytes(names=False)
+    (library / "new.h").write_text(
+        f"#define N_ROWS {len(rows)}\nstatic const uint32_t rows[N_ROWS][4] PROGMEM = {{{cells}}};\n"
+        f"static const uint8_t new_blob[{len(blob)}] PROGMEM = {{{','.join(map(str, blob))}}};\n"
+    )
+    (library / "main.c").write_text(REPLACE_MAIN)
+    options = ["-std=gnu99", "-Os", "-Wall", "-Wextra", "-Werror", "-mmcu=atmega328p"]
+    sources = ["main.c", "billhook.c", "billhook_replace.c"]
+    subprocess.run(["avr-gcc", *options, *sources, "-o", "main.elf"], cwd=library, check=True)
+    command = ["simavr", "-f", "16000000", "-m", "atmega328p", "main.elf"]
+    done = subprocess.run(command, cwd=library, capture_output=True, text=True, errors="replace", check=False)
+    shown = re.findall(rf"(!?[abc])([0-9a-f]{{{8 * 3 * len(rows)}}})", done.stdout + done.stderr)
+
+    def scores(packed):
+        return "".join(f"{score & 0xFFFFFFFF:08x}" for score in packed.scores(rows).ravel().tolist())
+
+    assert shown == [("b", scores(old)), ("!b", scores(old)), ("!c", scores(new))]
+
+
+def test_the_sketch_compiles(tmp_path):
+    """Against as little of Arduino as it uses."""
+    if shutil.which("avr-g++") is None:
+        pytest.skip("avr-gcc is not installed: make toolchains")
+    bh.emit(IRIS[0], tmp_path / "out", runtime="c", target="arduino-uno", name="flowers")
+    library = tmp_path / "out" / "arduino" / "flowers"
+    stub = """#include <stddef.h>
+#include <stdint.h>
+struct Port { void begin(long) {} int available() { return 0; } int read() { return 0; }
+  void println(const char *) {} void println(int) {} void println(float) {} };
+static Port Serial;
+static void delay(unsigned long) {}
+void setup(); void loop();
+int main() { setup(); loop(); return 0; }
+"""
+    sketch = (library / "examples" / "replace" / "replace.ino").read_text()
+    (tmp_path / "sketch.cpp").write_text(stub + sketch)
+    options = ["-Os", "-Wall", "-Wextra", "-Werror", "-mmcu=atmega328p", "-I", str(library / "src")]
+    subprocess.run(["avr-g++", *options, "-c", "sketch.cpp", "-o", "sketch.o"], cwd=tmp_path, check=True)
+
+
+def test_the_reader_is_part_of_the_package():
+    for name in ("c/billhook.h", "c/billhook.c", "c/arduino/billhook_replace.c", "web/billhook.mjs"):
+        assert runtime_source(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"runtime": "cobol"}, "there is no runtime 'cobol'; known are c"),
+        (
+            {"runtime": "c", "layout": "fast"},
+            "layout is for C made of one model; runtime='c' reads",
+        ),
+        ({"runtime": "c", "y": y, "X": X}, "y is for C made of one model"),
+        ({"runtime": "c", "target": "uno"}, "no target 'uno'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        bh.emit(IRIS[0], tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
