@@ -29,7 +29,7 @@ def test_the_host_runs_all_rows(model, capsys):
 
 @pytest.mark.usefixtures("folder")
 def test_all_targets_make_a_table(capsys):
-    assert main(["measure", "model.bhk", "rows.csv", "--target", "all", "--rows", "5"]) == 0
+    assert main(["measure", "model.bhk", "rows.csv", "--target", "all", "--layout", "compact", "--rows", "5"]) == 0
     printed = capsys.readouterr()
     for target in bh.targets():
         assert target.name in printed.out + printed.err

@@ -16,8 +16,19 @@ X_n, y_n = load_diabetes(return_X_y=True)
 TARGETS = ["arduino-uno", "arduino-mega", "cortex-m0", "stm32f2", "cortex-m4", "raspberry-pi-zero", "linux-x86_64"]
 
 
+# One of each kind that the above leave out; all of them are in tests/cli/test_measure.py.
+BOARDS = [
+    "attiny85",
+    "arduino-nano-every",
+    "teensy-4",
+    "raspberry-pi-pico-2",
+    "ch32v003",
+    "esp32-c3",
+]
+
+
 def need(target):
-    tools = TOOLCHAINS[next(t.family for t in bh.targets() if t.name == target)]
+    tools = TOOLCHAINS[target_named(target).family]
     for program in (tools.compiler, *tools.emulator[:1]):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: make toolchains")
@@ -51,6 +62,77 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
         assert 0 < found.stack < 400
     elif target != "linux-x86_64":
         assert found.instructions > 50
+
+
+@pytest.mark.parametrize("target", BOARDS)
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_other_boards_answer_as_python_does(target, layout):
+    need(target)
+    rng = np.random.default_rng(0)
+    forest = with_sets(rng, random_forest(rng, (9, 20, 30), 3, 3), categories=np.arange(40))
+    packed = bh.pack(forest, leaf_bits=6)
+    found = bh.measure(packed, rows_of_categories(rng, 25, 3), target=target, layout=layout)
+    assert found.agreement == 1.0
+    assert found.n_rows == 25
+    assert found.ram == 0
+    assert found.fits
+    if layout == "compact":
+        assert found.flash <= flash_with_reader(packed.nbytes, found.target)
+    steps = found.cycles if found.target.family == "avr" else found.instructions
+    assert steps > 50
+    assert found.microseconds == pytest.approx(steps / found.target.clock)
+    assert ("ATmega644P" in found.note) == (target == "arduino-nano-every")
+
+
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_without_an_emulator_the_size_is_measured(layout):
+    need("esp8266")
+    packed = bh.pack(RandomForestClassifier(5, max_leaf_nodes=9, random_state=0).fit(X3, y3))
+    found = bh.measure(packed, X3, target="esp8266", layout=layout)
+    assert found.flash > (packed.nbytes if layout == "compact" else 0) + 200
+    assert found.flash <= flash_with_reader(packed.nbytes, found.target) or layout == "fast"
+    assert found.ram == 0  # the bytes stay in flash
+    assert (found.stack, found.cycles, found.instructions, found.microseconds, found.n_rows) == (None,) * 4 + (0,)
+    assert np.isnan(found.agreement)
+    assert "size only: no emulator" in found.note
+
+
+def test_without_a_compiler_nothing_is_measured():
+    with pytest.raises(bh.MissingToolError, match=r"no compiler for esp32 \(xtensa-lx6\) is to be had from Debian"):
+        bh.measure(RandomForestClassifier(2).fit(X3, y3), X3, target="esp32")
+
+
+def test_an_attiny_counts_the_cycles_that_an_uno_does():
+    """Comparisons need no multiplication, which is all that sets the two apart; and its clock is coarse."""
+    need("attiny85")
+    packed = bh.pack(RandomForestClassifier(12, max_leaf_nodes=12, random_state=0).fit(X3, y3))
+    tiny, uno = (
+        bh.measure(packed, np.rint(10 * X3), target=target, layout="fast", inputs="uint8")
+        for target in ("attiny85", "arduino-uno")
+    )
+    assert tiny.agreement == 1.0
+    assert tiny.cycles == pytest.approx(uno.cycles, abs=64)
+
+
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_what_an_attiny_cannot_hold_runs_on_a_larger_chip(layout):
+    need("attiny85")
+    packed, rows = short_model("a map and few grids")  # 300 features
+    found = bh.measure(packed, rows, target="attiny85", layout=layout, max_rows=2)
+    assert found.agreement == 1.0
+    assert "ATmega2560, since attiny85 cannot hold it" in found.note
+
+
+def test_an_avr_reads_more_than_one_array_without_far_addresses():
+    need("arduino-nano-every")
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (3000,) * 4, n_features=9, n_classes=1, thresholds=rng.normal(size=300))
+    packed = bh.pack(forest, threshold_bits=9, leaf_bits=8)
+    assert 32_000 < packed.nbytes < 40_000
+    found = bh.measure(packed, rng.normal(size=(3, 9)), target="arduino-nano-every")
+    assert found.agreement == 1.0
+    assert found.fits
+    assert "ATmega644P" in found.note
 
 
 @pytest.mark.parametrize("target", TARGETS)

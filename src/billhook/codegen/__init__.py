@@ -8,7 +8,7 @@ from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash
 from billhook.codegen._resources import firmware_source
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
-from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingToolError
+from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingToolError, Toolchain, tools_for
 
 __all__ = [
     "COMPILER_OPTIONS",
@@ -22,6 +22,7 @@ __all__ = [
     "Measurement",
     "MissingToolError",
     "Target",
+    "Toolchain",
     "as_inputs",
     "choose_layout",
     "data_limit",
@@ -36,4 +37,5 @@ __all__ = [
     "source",
     "target_named",
     "targets",
+    "tools_for",
 ]

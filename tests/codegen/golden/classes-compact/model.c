@@ -4,7 +4,14 @@
 #include <avr/pgmspace.h>
 #define FLASH PROGMEM
 #else
+#if defined(ESP8266) && defined(ARDUINO)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#define BYTE(at) pgm_read_byte(data + (at))
+#else
 #define FLASH
+#define BYTE(at) data[at]
+#endif
 #endif
 
 static const uint8_t data[21] FLASH = {
@@ -16,7 +23,6 @@ static const uint8_t data[21] FLASH = {
 #define HALF(at) pgm_read_word(data + (at))
 #define WORD(at) pgm_read_dword(data + (at))
 #else
-#define BYTE(at) data[at]
 #define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
