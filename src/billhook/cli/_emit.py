@@ -8,7 +8,16 @@ from billhook.cli._messages import as_options
 from billhook.cli._model import read_rows
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
-from billhook.codegen import LayoutChoice, MissingToolError, Target, choose_layout, emit, form_of, target_named
+from billhook.codegen import (
+    LayoutChoice,
+    MissingToolError,
+    Target,
+    choose_layout,
+    emit,
+    form_of,
+    packages_named,
+    target_named,
+)
 from billhook.packing import Packed, load, pack, pack_report
 
 
@@ -19,6 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     target = target_named(arguments.target)
     inputs: Any = None if arguments.inputs is None else [name.strip() for name in arguments.inputs.split(",")]
     form_of(arguments.layout or "compact", inputs, target)  # before anything that takes time
+    packages = packages_named([name.strip() for name in arguments.package.split(",")] if arguments.package else ())
     model = load(arguments.model)
     rows: dict[str, Any] = {}
     if arguments.table is not None:
@@ -48,6 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
         name=arguments.name,
         layout=choice.layout,
         inputs=inputs,
+        names=not arguments.no_names,
+        package=packages,
         force=arguments.force,
         **rows,
     )

@@ -5,6 +5,7 @@ from billhook.codegen._emit import emit
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
+from billhook.codegen._packages import PackageName, packages_named
 from billhook.codegen._resources import firmware_source
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
@@ -21,6 +22,7 @@ __all__ = [
     "LayoutName",
     "Measurement",
     "MissingToolError",
+    "PackageName",
     "Target",
     "Toolchain",
     "as_inputs",
@@ -34,6 +36,7 @@ __all__ = [
     "header",
     "measure",
     "measure_each",
+    "packages_named",
     "source",
     "target_named",
     "targets",

@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from billhook._files import atomic_folder
 from billhook.codegen._choose_layout import Goal, choose_layout
 from billhook.codegen._form import Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
+from billhook.codegen._packages import PackageName, package_files, package_notes, packages_named
 from billhook.codegen._project import project
 from billhook.codegen._targets import target_named
 from billhook.codegen._test_rows import self_test_rows
@@ -25,6 +27,8 @@ def emit(
     layout: LayoutName | None = None,
     optimize: Goal = "size",
     inputs: Input | Iterable[Input] | None = None,
+    names: bool = True,
+    package: PackageName | Iterable[PackageName] = (),
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     force: bool = False,
@@ -40,7 +44,7 @@ def emit(
     out : path
         The folder to write to. It must be new or empty, unless ``force=True``.
     target : str
-        The name of one of `targets`, such as ``"arduino-uno"``.
+        The name of one of `targets`, such as ``"arduino-uno"`` or ``"blue pill"``.
     name : str
         The prefix of all names in C.
     layout : {"compact", "fast"}, optional
@@ -52,6 +56,10 @@ def emit(
     inputs : {"float", "int16", "uint8"} or several of these, optional
         The types of the features in C. With integers the program needs no floats. By default all three types in the
         compact layout, and floats alone in the fast layout, which has all trees once for each type.
+    names : bool
+        Whether the program knows the names of the classes, or only their numbers.
+    package : {"cmake", "esp-idf", "platformio", "zephyr"} or several of these
+        What the project is a package for, besides: files that these need, and an example for each.
     X, y : rows and their labels or targets, optional
         Up to 32 of the rows go into the self-test; without X, rows are made up. With y, the header says how accurate
         the model is on all of them.
@@ -90,6 +98,8 @@ def emit(
     if layout is None and optimize != "size":
         choice = choose_layout(packed, target=target, optimize=optimize, inputs=kinds, X=X)
         form = form_of(choice.layout, kinds, chosen)
+    form = replace(form, has_names=bool(names))
+    packages = packages_named(package)
     check_fits(model, packed, form, chosen)
     if X is None and y is not None:
         raise ValueError("y has labels of rows that are not there: give X too")
@@ -97,6 +107,8 @@ def emit(
     notes = () if X is None or y is None else (_quality(packed, X, y),)
     with atomic_folder(out, replace=force) as temporary:
         files = project(packed, chosen, form, name, rows, notes)
+        files["README.md"] += package_notes(packages)
+        files |= package_files(packed, form, name, packages)
         for path, text in files.items():
             (temporary / path).parent.mkdir(parents=True, exist_ok=True)
             (temporary / path).write_text(text, encoding="utf-8")

@@ -15,6 +15,7 @@ def add_to(commands: Any) -> None:
         epilog=examples(
             "billhook emit forest.bhk --out c",
             "billhook emit forest.bhk --out c --target arduino-uno --optimize speed",
+            "billhook emit forest.bhk --out c --target 'blue pill' --package platformio,zephyr",
             "billhook emit forest.bhk --out c --leaf-bits 6 --table test.csv --label kind",
         ),
         formatter_class=HelpFormatter,
@@ -35,6 +36,12 @@ def add_to(commands: Any) -> None:
         "--inputs",
         metavar="KINDS",
         help="types of the features: float, int16, uint8, or several, comma-separated (default: all; float if fast)",
+    )
+    parser.add_argument("--no-names", action="store_true", help="leave the names of the classes out")
+    parser.add_argument(
+        "--package",
+        metavar="KINDS",
+        help="make the project a package for cmake, esp-idf, platformio, zephyr, or several, comma-separated",
     )
     parser.add_argument(
         "--table", metavar="TABLE", help="rows to round the leaf values with, and to compare predictions on"

@@ -203,3 +203,21 @@ float model_value_uint8(const uint8_t *x)
     model_scores_uint8(x, &score);
     return MODEL_BASE + (float)score * MODEL_SCALE;
 }
+
+void model_value_rows(const float *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value(x);
+}
+
+void model_value_rows_int16(const int16_t *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value_int16(x);
+}
+
+void model_value_rows_uint8(const uint8_t *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value_uint8(x);
+}

@@ -101,3 +101,9 @@ float model_value(const float *x)
     model_scores(x, &score);
     return MODEL_BASE + (float)score * MODEL_SCALE;
 }
+
+void model_value_rows(const float *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value(x);
+}
