@@ -37,8 +37,8 @@ def _declared_rows(packed: Packed, form: Form, prefix: str) -> list[str]:
 
 def _declared_probabilities(packed: Packed, form: Form, prefix: str) -> list[str]:
     lines = [
-        f"/* The probabilities of all {packed.n_classes} classes. As bytes they need no floats: 255 is 1, and they",
-        " * are off by 0.6 of 255 at most. */",
+        f"/* The probabilities of all {packed.n_classes} classes, to 1e-5. As bytes they need no floats: 255 is 1,",
+        " * and they are off by 0.6 of 255 at most. */",
     ]
     for kind in form.inputs:
         x, end = f"const {c_type(kind)} *x", suffix(kind)

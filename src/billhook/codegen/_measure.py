@@ -145,7 +145,7 @@ def measure(
         room = min(MAX_ROW_BYTES, chosen.flash // 4 if chosen.family == "avr" else MAX_ROW_BYTES)
         rows = rows[: min(max_rows, max(1, room // (4 * packed.n_features)))]
     with tempfile.TemporaryDirectory() as folder:
-        _write(packed, form, rows, Path(folder))
+        write_firmware(packed, form, rows, Path(folder))
         if chosen.family == "avr":
             return _measured_on_avr(packed, form, rows, chosen, Path(folder))
         return _measured(packed, form, rows, chosen, tools, Path(folder))
@@ -166,12 +166,12 @@ def _measured_on_avr(
         chip = LARGEST_AVR
         tools = avr_tools(chip, target.clock)
         program = compile_program(folder, tools, "model.c", prescaler=chip.prescaler)
-    scores, clocks, stack = _read(run_program(program, tools)[0], packed)
+    scores, clocks, stack = read_printed(run_program(program, tools)[0], packed)
     prescaler = chip.prescaler
     if (clocks == CLOCK_OVERFLOW).any():
         prescaler = 1024
         slower = compile_program(folder, tools, "model.c", prescaler=prescaler)
-        clocks = _read(run_program(slower, tools)[0], packed)[1]
+        clocks = read_printed(run_program(slower, tools)[0], packed)[1]
     if len(clocks) == 0:
         raise RuntimeError(f"the program for {target.name} printed nothing: it needs more memory than there is")
     cycles = int(prescaler * clocks.mean())
@@ -202,7 +202,7 @@ def _measured(
     n_rows, agreement = 0, float("nan")
     if tools.measures != "size":
         printed, n_once = run_program(program, tools)
-        scores, _, stack = _read(printed, packed)
+        scores, _, stack = read_printed(printed, packed)
         n_rows, agreement = len(rows), _agreement(packed, rows, scores)
         if n_once is not None:
             _, n_twice = run_program(compile_program(folder, tools, "model.c", repeat=2), tools)
@@ -238,7 +238,7 @@ def _agreement(packed: Packed, rows: NDArray[np.float32], scores: NDArray[np.int
     return float(np.mean((scores == expected).all(axis=1))) if scores.shape == expected.shape else 0.0
 
 
-def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) -> None:
+def write_firmware(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) -> None:
     """Write all sources of a program that runs these rows."""
     kind = form.inputs[0]
     numbers: NDArray[Any] = rows.view(np.uint32) if kind == "float" else rows.astype(np.int64)
@@ -261,7 +261,7 @@ def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) 
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _read(printed: str, packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+def read_printed(printed: str, packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
     """Return the scores, the clock of each row, and the depth of the stack, from what the firmware printed."""
     width = 8 * (packed.layout.n_columns + 1)
     lines = re.findall(rf"S([0-9a-f]{{{width}}})", printed)

@@ -257,7 +257,7 @@ static void as_bytes(int32_t *scores, uint8_t *probabilities)
     uint8_t c;
     for (c = 0; c < 3; c++) {
         uint32_t size = scores[c] > 0 ? (uint32_t)scores[c] : 0;
-        probabilities[c] = size < 7ul ? (uint8_t)((size * 649575908ul + 0x800000) >> 24) : 255;
+        probabilities[c] = size < 7u ? (uint8_t)((size * 649575908u + 0x800000) >> 24) : 255;
     }
 }
 

@@ -37,8 +37,8 @@ void model_predict_rows(const float *x, unsigned int n_rows, int *classes);
 void model_predict_rows_int16(const int16_t *x, unsigned int n_rows, int *classes);
 void model_predict_rows_uint8(const uint8_t *x, unsigned int n_rows, int *classes);
 
-/* The probabilities of all 3 classes. As bytes, 255 is 1: they take no floats, and are off by
- * 0.6/255 at most. */
+/* The probabilities of all 3 classes, to 1e-5. As bytes they need no floats: 255 is 1,
+ * and they are off by 0.6 of 255 at most. */
 void model_predict_proba(const float *x, float *probabilities);
 void model_predict_proba8(const float *x, uint8_t *probabilities);
 void model_predict_proba_int16(const int16_t *x, float *probabilities);
