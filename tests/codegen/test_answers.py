@@ -32,7 +32,7 @@ X_n, y_n = load_diabetes(return_X_y=True)
 FORMS = {"compact": Form("compact", ("float", "int16", "uint8")), "fast": Form("fast", ("float", "int16", "uint8"))}
 # What is not a rounding to the nearest byte: powers of two by a polynomial, and factors of 12 bits and more.
 LARGEST_BYTE_ERROR = 0.6
-# Floats have 24 bits: a raw score of some tens, and each addition of hundreds of exponentials, are off by 3e-8 of them.
+# Floats have 24 bits: raw scores of some tens are rounded, and so is each sum when hundreds of classes add to it.
 LARGEST_ERROR = 1e-5
 
 

@@ -1,4 +1,5 @@
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -6,7 +7,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.codegen import TOOLCHAINS, flash_with_reader, target_named
+from billhook.codegen import TOOLCHAINS, Form, firmware_source, flash_with_reader, source, target_named
+from compiled import write_sources
 from made_up import random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 from short_models import SHORT, short_model
 
@@ -95,6 +97,26 @@ def test_without_an_emulator_the_size_is_measured(layout):
     assert (found.stack, found.cycles, found.instructions, found.microseconds, found.n_rows) == (None,) * 4 + (0,)
     assert np.isnan(found.agreement)
     assert "size only: no emulator" in found.note
+
+
+def test_a_table_of_leaves_stays_in_the_flash_of_an_esp8266(tmp_path):
+    need("esp8266")
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(4, max_leaf_nodes=30, random_state=0).fit(X, y)
+    packed = bh.pack(bh.refine(rf, X, y, loss="cross_entropy", validation_fraction=None))
+    assert "TABLE PROGMEM" in source(packed, form=Form("fast", ("float",)))
+    write_sources(packed, tmp_path, Form("fast", ("float",)))
+    options = ["-c", "-Os", "-std=c99", "-ffreestanding", "-DESP8266", "-DARDUINO", "-mlongcalls"]
+    (tmp_path / "avr").mkdir()
+    (tmp_path / "avr" / "pgmspace.h").write_text(firmware_source("esp8266/avr/pgmspace.h"))
+    subprocess.run(["xtensa-lx106-elf-gcc", *options, "-I.", "model.c"], cwd=tmp_path, check=True)
+    sections = subprocess.run(
+        ["xtensa-lx106-elf-size", "-A", "model.o"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
+    sizes = {line.split()[0]: int(line.split()[1]) for line in sections.splitlines() if line.startswith(".")}
+    in_memory = sum(size for name, size in sizes.items() if name.startswith((".rodata", ".data", ".bss")))
+    assert sizes[".irom.text"] > 1000
+    assert in_memory < 200  # the names of the classes
 
 
 def test_without_a_compiler_nothing_is_measured():

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -69,6 +71,21 @@ def test_numbers_are_as_data_sheets_have_them():
     assert sizes["esp32-c3"] == (4_194_304, 409_600, 160)
     assert sizes["esp8266"] == (4_194_304, 81_920, 80)
     assert sizes["esp32"] == (4_194_304, 532_480, 240)
+
+
+def test_the_documentation_has_them_all():
+    page = (Path(__file__).parents[2] / "docs" / "targets.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[2:-2]] for line in page.splitlines() if line.count("|") == 9]
+    shown = [
+        [
+            target.name,
+            ", ".join(target.other_names),
+            target.chip,
+            *(f"{number:,}" if number else "" for number in (target.flash, target.ram, target.clock)),
+        ]
+        for target in bh.targets()
+    ]
+    assert rows[2:] == shown
 
 
 def test_every_target_but_one_has_a_compiler():

@@ -108,10 +108,12 @@ def as_floats(packed: Packed, prefix: str) -> str:
 }}
 """
     return f"""{EXPONENTIAL}
-{begin}    float raw = (float)scores[0] * {scale}, less = exponential(raw < 0.0f ? -raw : raw);
+{begin}    uint8_t is_second = scores[0] > 0;
+    uint32_t size = is_second ? (uint32_t)scores[0] : 0u - (uint32_t)scores[0];
+    float less = exponential((float)size * {scale});
     less /= 1.0f + less;
-    probabilities[raw > 0.0f] = 1.0f - less;
-    probabilities[raw <= 0.0f] = less;
+    probabilities[is_second] = 1.0f - less;
+    probabilities[!is_second] = less;
 }}
 """
 
