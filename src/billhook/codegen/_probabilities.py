@@ -8,19 +8,20 @@ from math import ceil, e, log2
 from billhook.codegen._reader import count
 from billhook.packing import Packed
 
-EXPONENTIAL = """/* e^-x for x from 0 up, off by a millionth at most. */
+# Without a subtraction, which is a function of its own where floats are computed by functions.
+EXPONENTIAL = """/* e^x for x up to 0, off by a millionth at most. */
 static float exponential(float x)
 {
     union { uint32_t bits; float number; } halved;
     float series = 1.0f;
     int8_t k;
-    if (x > 86.0f)
+    if (x < -86.0f)
         return 0.0f;
-    k = (int8_t)(x * 1.44269504f + 0.5f); /* halved so often, and at most by the root of 2 besides */
+    k = (int8_t)(x * -1.44269504f + 0.5f); /* halved so often, and at most by the root of 2 besides */
     halved.bits = (uint32_t)(127 - k) << 23;
-    x -= (float)k * 0.693147181f;
+    x += (float)k * 0.693147181f;
     for (k = 6; k; k--)
-        series = 1.0f - x * series / (float)k;
+        series = 1.0f + x * series / (float)k;
     return series * halved.number;
 }
 """
@@ -88,7 +89,7 @@ def as_floats(packed: Packed, prefix: str) -> str:
         if (scores[c] > best)
             best = scores[c];
     for (c = 0; c < {n}; c++) {{
-        probabilities[c] = exponential((float)((uint32_t)best - (uint32_t)scores[c]) * {scale});
+        probabilities[c] = exponential((float)((uint32_t)best - (uint32_t)scores[c]) * -{scale});
         sum += probabilities[c];
     }}
     for (c = 0; c < {n}; c++)
@@ -96,24 +97,23 @@ def as_floats(packed: Packed, prefix: str) -> str:
 }}
 """
     if packed.link == "identity":
-        return f"""{begin}    probabilities[1] = 0.5f + 0.5f * {scale} * (float)scores[0];
-    probabilities[0] = 1.0f - probabilities[1];
+        return f"""{begin}    probabilities[0] = 0.5f + 0.5f * {scale} * (float)-scores[0];
+    probabilities[1] = 0.5f + 0.5f * {scale} * (float)scores[0];
 }}
 """
     if packed.link == "isolation":
         return f"""{EXPONENTIAL}
 {begin}    float depth = 1.0f + (float)scores[0] * {scale};
-    probabilities[0] = depth > 0.0f ? exponential(depth * 0.693147181f) : 1.0f;
+    probabilities[0] = depth > 0.0f ? exponential(depth * -0.693147181f) : 1.0f;
     probabilities[1] = 1.0f - probabilities[0];
 }}
 """
     return f"""{EXPONENTIAL}
 {begin}    uint8_t is_second = scores[0] > 0;
     uint32_t size = is_second ? (uint32_t)scores[0] : 0u - (uint32_t)scores[0];
-    float less = exponential((float)size * {scale});
-    less /= 1.0f + less;
-    probabilities[is_second] = 1.0f - less;
-    probabilities[!is_second] = less;
+    float less = exponential((float)size * -{scale}), sum = 1.0f + less;
+    probabilities[is_second] = 1.0f / sum;
+    probabilities[!is_second] = less / sum;
 }}
 """
 
