@@ -84,7 +84,7 @@ def test_regression_a_target_and_a_saved_forest(tmp_path):
         ({"budget": 500, "label": "kind"}, "has no column 'kind'"),
         ({"budget": 500, "label": None}, "label must be the name of the column to predict, not None"),
         ({"budget": 500, "task": "ranking"}, "ranking"),
-        ({"budget": 500, "target": "uno"}, "there is no target 'uno'"),
+        ({"budget": 500, "target": "unos"}, "there is no target 'unos'"),
         ({"budget": 500, "reserve": "1KB"}, "reserve keeps bytes of a target's flash"),
         ({"budget": 500, "n_trials": 0}, "n_trials must be at least 1, not 0"),
         ({"budget": 500, "n_trials": None, "time_limit": None}, "say when to stop: time_limit=60"),

@@ -126,11 +126,6 @@ def test_what_is_wrong_is_said_and_nothing_is_written(folder, arguments, message
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_the_targets_are_listed(capsys):
-    assert main(["targets"]) == 0
-    assert "arduino-uno        avr           32,256    2,048     16" in capsys.readouterr().out
-
-
 @pytest.mark.usefixtures("folder")
 def test_the_printed_command_runs_whatever_the_folder_is_called(capsys):
     assert main(["emit", "model.bhk", "--out", "my c"]) == 0

@@ -151,7 +151,7 @@ def test_what_fails_leaves_nothing_behind_and_nothing_lost(wine, tmp_path, capsy
         (("TABLE", "--label", "kind", "--budget", "much", "--out", "o"), "--budget must be a number of bytes"),
         (("TABLE", "--label", "kind", "--budget", "7", "--out", "o"), "too small: a model with one split takes"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--reserve", "1KB", "--out", "o"), "--reserve keeps bytes"),
-        (("TABLE", "--label", "kind", "--target", "uno", "--out", "o"), "there is no target 'uno'"),
+        (("TABLE", "--label", "kind", "--target", "unos", "--out", "o"), "there is no target 'unos'"),
         (("TABLE", "--label", "kind", "--target", "arduino-uno", "--reserve", "32KB", "--out", "o"), "reserved"),
         (("TABLE", "--label", "kind", "--budget", "1KB", "--scoring", "acc", "--out", "o"), "there is no scoring"),
         (

@@ -29,12 +29,25 @@ def test_the_host_runs_all_rows(model, capsys):
 
 @pytest.mark.usefixtures("folder")
 def test_all_targets_make_a_table(capsys):
-    assert main(["measure", "model.bhk", "rows.csv", "--target", "all", "--rows", "5"]) == 0
+    assert main(["measure", "model.bhk", "rows.csv", "--target", "all", "--layout", "compact", "--rows", "5"]) == 0
     printed = capsys.readouterr()
     for target in bh.targets():
         assert target.name in printed.out + printed.err
     if shutil.which("simavr") and shutil.which("avr-gcc"):
         assert "arduino-uno" in printed.out
+    assert "esp32: no compiler for esp32 (xtensa-lx6) is to be had from Debian" in printed.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_an_emulator_it_is_said_why_there_are_no_cycles(capsys):
+    if shutil.which("xtensa-lx106-elf-gcc") is None:
+        pytest.skip("xtensa-lx106-elf-gcc is not installed: make toolchains")
+    assert main(["measure", "model.bhk", "rows.csv", "--target", "D1 mini", "--layout", "compact"]) == 0
+    printed = capsys.readouterr()
+    headings, cells = (line.split() for line in printed.out.splitlines())
+    assert headings == ["target", "layout", "flash", "RAM", "fits", "left"]
+    assert cells[0] == "esp8266"
+    assert "esp8266: size only: no emulator" in printed.err
 
 
 @pytest.mark.usefixtures("folder")

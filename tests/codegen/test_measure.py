@@ -1,4 +1,5 @@
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -6,7 +7,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.codegen import TOOLCHAINS, flash_with_reader, target_named
+from billhook.codegen import TOOLCHAINS, Form, firmware_source, flash_with_reader, source, target_named
+from compiled import write_sources
 from made_up import random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 from short_models import SHORT, short_model
 
@@ -16,8 +18,19 @@ X_n, y_n = load_diabetes(return_X_y=True)
 TARGETS = ["arduino-uno", "arduino-mega", "cortex-m0", "stm32f2", "cortex-m4", "raspberry-pi-zero", "linux-x86_64"]
 
 
+# One of each kind that the above leave out; all of them are in tests/cli/test_measure.py.
+BOARDS = [
+    "attiny85",
+    "arduino-nano-every",
+    "teensy-4",
+    "raspberry-pi-pico-2",
+    "ch32v003",
+    "esp32-c3",
+]
+
+
 def need(target):
-    tools = TOOLCHAINS[next(t.family for t in bh.targets() if t.name == target)]
+    tools = TOOLCHAINS[target_named(target).family]
     for program in (tools.compiler, *tools.emulator[:1]):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed: make toolchains")
@@ -51,6 +64,97 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
         assert 0 < found.stack < 400
     elif target != "linux-x86_64":
         assert found.instructions > 50
+
+
+@pytest.mark.parametrize("target", BOARDS)
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_other_boards_answer_as_python_does(target, layout):
+    need(target)
+    rng = np.random.default_rng(0)
+    forest = with_sets(rng, random_forest(rng, (9, 20, 30), 3, 3), categories=np.arange(40))
+    packed = bh.pack(forest, leaf_bits=6)
+    found = bh.measure(packed, rows_of_categories(rng, 25, 3), target=target, layout=layout)
+    assert found.agreement == 1.0
+    assert found.n_rows == 25
+    assert found.ram == 0
+    assert found.fits
+    if layout == "compact":
+        assert found.flash <= flash_with_reader(packed.nbytes, found.target)
+    steps = found.cycles if found.target.family == "avr" else found.instructions
+    assert steps > 50
+    assert found.microseconds == pytest.approx(steps / found.target.clock)
+    assert ("ATmega644P" in found.note) == (target == "arduino-nano-every")
+
+
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_without_an_emulator_the_size_is_measured(layout):
+    need("esp8266")
+    packed = bh.pack(RandomForestClassifier(5, max_leaf_nodes=9, random_state=0).fit(X3, y3))
+    found = bh.measure(packed, X3, target="esp8266", layout=layout)
+    assert found.flash > (packed.nbytes if layout == "compact" else 0) + 200
+    assert found.flash <= flash_with_reader(packed.nbytes, found.target) or layout == "fast"
+    assert found.ram == 0  # the bytes stay in flash
+    assert (found.stack, found.cycles, found.instructions, found.microseconds, found.n_rows) == (None,) * 4 + (0,)
+    assert np.isnan(found.agreement)
+    assert "size only: no emulator" in found.note
+
+
+def test_a_table_of_leaves_stays_in_the_flash_of_an_esp8266(tmp_path):
+    need("esp8266")
+    X, y = load_digits(return_X_y=True)
+    rf = RandomForestClassifier(4, max_leaf_nodes=30, random_state=0).fit(X, y)
+    packed = bh.pack(bh.refine(rf, X, y, loss="cross_entropy", validation_fraction=None))
+    assert "TABLE PROGMEM" in source(packed, form=Form("fast", ("float",)))
+    write_sources(packed, tmp_path, Form("fast", ("float",)))
+    options = ["-c", "-Os", "-std=c99", "-ffreestanding", "-DESP8266", "-DARDUINO", "-mlongcalls"]
+    (tmp_path / "avr").mkdir()
+    (tmp_path / "avr" / "pgmspace.h").write_text(firmware_source("esp8266/avr/pgmspace.h"))
+    subprocess.run(["xtensa-lx106-elf-gcc", *options, "-I.", "model.c"], cwd=tmp_path, check=True)
+    sections = subprocess.run(
+        ["xtensa-lx106-elf-size", "-A", "model.o"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
+    sizes = {line.split()[0]: int(line.split()[1]) for line in sections.splitlines() if line.startswith(".")}
+    in_memory = sum(size for name, size in sizes.items() if name.startswith((".rodata", ".data", ".bss")))
+    assert sizes[".irom.text"] > 1000
+    assert in_memory < 200  # the names of the classes
+
+
+def test_without_a_compiler_nothing_is_measured():
+    with pytest.raises(bh.MissingToolError, match=r"no compiler for esp32 \(xtensa-lx6\) is to be had from Debian"):
+        bh.measure(RandomForestClassifier(2).fit(X3, y3), X3, target="esp32")
+
+
+def test_an_attiny_counts_the_cycles_that_an_uno_does():
+    """Comparisons need no multiplication, which is all that sets the two apart; and its clock is coarse."""
+    need("attiny85")
+    packed = bh.pack(RandomForestClassifier(12, max_leaf_nodes=12, random_state=0).fit(X3, y3))
+    tiny, uno = (
+        bh.measure(packed, np.rint(10 * X3), target=target, layout="fast", inputs="uint8")
+        for target in ("attiny85", "arduino-uno")
+    )
+    assert tiny.agreement == 1.0
+    assert tiny.cycles == pytest.approx(uno.cycles, abs=64)
+
+
+@pytest.mark.parametrize("layout", ["compact", "fast"])
+def test_what_an_attiny_cannot_hold_runs_on_a_larger_chip(layout):
+    need("attiny85")
+    packed, rows = short_model("a map and few grids")  # 300 features
+    found = bh.measure(packed, rows, target="attiny85", layout=layout, max_rows=2)
+    assert found.agreement == 1.0
+    assert "ATmega2560, since attiny85 cannot hold it" in found.note
+
+
+def test_an_avr_reads_more_than_one_array_without_far_addresses():
+    need("arduino-nano-every")
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (3000,) * 4, n_features=9, n_classes=1, thresholds=rng.normal(size=300))
+    packed = bh.pack(forest, threshold_bits=9, leaf_bits=8)
+    assert 32_000 < packed.nbytes < 40_000
+    found = bh.measure(packed, rng.normal(size=(3, 9)), target="arduino-nano-every")
+    assert found.agreement == 1.0
+    assert found.fits
+    assert "ATmega644P" in found.note
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -17,6 +17,7 @@ from billhook.codegen import (
     choose_layout,
     emit,
     form_of,
+    packages_named,
     runtime_named,
     target_named,
 )
@@ -27,8 +28,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, pack, write, and say what it takes."""
     _check(arguments)
     target = target_named(arguments.target)
-    inputs: Any = None if arguments.inputs is None else [name.strip() for name in arguments.inputs.split(",")]
-    form_of(arguments.layout or "compact", inputs, target)  # before anything that takes time
+    inputs: Any = _split(arguments.inputs)
+    # Before anything that takes time.
+    form_of(arguments.layout or "compact", inputs, target)
+    packages_named(_split(arguments.package) or ())
     model = load(arguments.model)
     rows: dict[str, Any] = {}
     if arguments.table is not None:
@@ -57,11 +60,11 @@ def _check(arguments: argparse.Namespace) -> None:
         runtime_named(arguments.runtime)
         if arguments.out is None:
             raise ValueError("--runtime needs the folder to write to: --out DIR")
-        for option in ("layout", "optimize", "inputs"):
+        for option in ("layout", "optimize", "inputs", "package"):
             if getattr(arguments, option) is not None:
                 raise ValueError(f"--{option} is for C made of one model; --runtime reads models as they are")
-    if arguments.no_names and arguments.blob is None:
-        raise ValueError("--no-names is for --blob")
+        if arguments.no_names and arguments.blob is None:
+            raise ValueError("--no-names is for C made of one model, and for --blob; --runtime has the names")
     if arguments.blob is not None and Path(arguments.blob).exists() and not arguments.force:
         raise FileExistsError(f"{arguments.blob} is there already; --force replaces it")
 
@@ -107,6 +110,8 @@ def _emit_c(
         name=arguments.name,
         layout=choice.layout,
         inputs=inputs,
+        names=not arguments.no_names,
+        package=_split(arguments.package) or (),
         force=arguments.force,
         **rows,
     )
@@ -154,6 +159,10 @@ def _print_costs(choice: LayoutChoice, target: Target) -> None:
         steps = ("" if count is None else f"{count:,}" for count in (cost.cycles, cost.instructions))
         rows.append((layout, f"{cost.flash:,}", taken, *steps, "<- written" if layout == choice.layout else ""))
     print_table(headings, rows, numbers=headings[1:5])
+
+
+def _split(names: str | None) -> Any:
+    return None if names is None else [name.strip() for name in names.split(",")]
 
 
 def _threshold_bits(text: str | None) -> Any:

@@ -6,7 +6,7 @@ from billhook.cli._emit import first_line, packed_as_asked
 from billhook.cli._model import categorical_of
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
-from billhook.codegen import LAYOUTS, LayoutName, Measurement, MissingToolError, measure_each, targets
+from billhook.codegen import LAYOUTS, LayoutName, Measurement, MissingToolError, measure_each, target_named, targets
 from billhook.packing import load
 from billhook.tables import features_of, read_features
 
@@ -34,7 +34,9 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.table, arguments.label, categorical=categorical_of(packed), rounding=packed.rounding
     )
     X = features_of(table, packed)
-    names = [target.name for target in targets()] if arguments.target == "all" else [arguments.target]
+    names = (
+        [target.name for target in targets()] if arguments.target == "all" else [target_named(arguments.target).name]
+    )
     print(f"{arguments.model}: {packed!r}", file=sys.stderr)
     layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
     with _interrupt.stoppable(), ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:
@@ -58,6 +60,9 @@ def run(arguments: argparse.Namespace) -> None:
     if not measured:
         raise ValueError("nothing could be measured")
     print_table(HEADINGS, [_cells(measurement) for measurement in measured], numbers=HEADINGS[2:])
+    for note in dict.fromkeys((measurement.target.name, measurement.note) for measurement in measured):
+        if note[1]:
+            print(f"{note[0]}: {note[1]}", file=sys.stderr)
     if any(measurement.agreement < 1.0 for measurement in measured):
         raise RuntimeError("a target does not answer as Python does")
 
@@ -79,6 +84,6 @@ def _cells(measurement: Measurement) -> tuple[str, ...]:
         cell(measurement.microseconds, ",.0f"),
         {True: "yes", False: "no", None: ""}[measurement.fits],
         cell(measurement.flash_left),
-        cell(measurement.n_rows),
-        cell(measurement.agreement, ".1%"),
+        cell(measurement.n_rows or None),
+        cell(measurement.agreement if measurement.n_rows else None, ".1%"),
     )

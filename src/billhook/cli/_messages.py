@@ -36,6 +36,7 @@ PARAMETERS = (
     "n_trees",
     "n_trials",
     "out",
+    "package",
     "quantile",
     "random_state",
     "reserve",

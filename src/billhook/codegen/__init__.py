@@ -5,11 +5,12 @@ from billhook.codegen._emit import emit
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
+from billhook.codegen._packages import PackageName, packages_named
 from billhook.codegen._resources import firmware_source
 from billhook.codegen._runtimes import RUNTIMES, runtime_named
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import Target, target_named, targets
-from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingToolError
+from billhook.codegen._toolchains import COMPILER_OPTIONS, TOOLCHAINS, MissingToolError, Toolchain, tools_for
 
 __all__ = [
     "COMPILER_OPTIONS",
@@ -23,7 +24,9 @@ __all__ = [
     "LayoutName",
     "Measurement",
     "MissingToolError",
+    "PackageName",
     "Target",
+    "Toolchain",
     "as_inputs",
     "choose_layout",
     "data_limit",
@@ -35,8 +38,10 @@ __all__ = [
     "header",
     "measure",
     "measure_each",
+    "packages_named",
     "runtime_named",
     "source",
     "target_named",
     "targets",
+    "tools_for",
 ]

@@ -14,7 +14,7 @@ from billhook.tables import EncodedColumn, Encoding
 WORDS = {"<=": "up to", ">=": "from", "<": "below", ">": "above", "+": "plus", "%": "percent", "&": "and"}
 LONGEST = 40
 # What else a header defines after the prefix.
-TAKEN = ("H", "N_FEATURES", "N_CLASSES", "N_SCORES", "DATA_BYTES", "SCALE", "BASE")
+TAKEN = ("H", "VERSION", "N_FEATURES", "N_CLASSES", "N_SCORES", "DATA_BYTES", "SCALE", "BASE", "THRESHOLD")
 
 
 class CColumn(NamedTuple):

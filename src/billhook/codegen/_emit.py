@@ -1,4 +1,5 @@
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from billhook._files import atomic_folder
 from billhook.codegen._choose_layout import Goal, choose_layout
 from billhook.codegen._form import Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
+from billhook.codegen._packages import PackageName, package_files, package_notes, packages_named
 from billhook.codegen._project import project
 from billhook.codegen._runtimes import runtime_named
 from billhook.codegen._targets import target_named
@@ -27,6 +29,8 @@ def emit(
     layout: LayoutName | None = None,
     optimize: Goal = "size",
     inputs: Input | Iterable[Input] | None = None,
+    names: bool = True,
+    package: PackageName | Iterable[PackageName] = (),
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     force: bool = False,
@@ -43,7 +47,7 @@ def emit(
     out : path
         The folder to write to. It must be new or empty, unless ``force=True``.
     target : str
-        The name of one of `targets`, such as ``"arduino-uno"``.
+        The name of one of `targets`, such as ``"arduino-uno"`` or ``"blue pill"``.
     name : str
         The prefix of all names in C.
     runtime : {"c", "micropython", "rust", "web"}, optional
@@ -57,6 +61,10 @@ def emit(
     inputs : {"float", "int16", "uint8"} or several of these, optional
         The types of the features in C. With integers the program needs no floats. By default all three types in the
         compact layout, and floats alone in the fast layout, which has all trees once for each type.
+    names : bool
+        Whether the program knows the names of the classes, or only their numbers.
+    package : {"cmake", "esp-idf", "platformio", "zephyr"} or several of these
+        What the project is a package for, besides: files that these need, and an example for each.
     X, y : rows and their labels or targets, optional
         Up to 32 of the rows go into the self-test; without X, rows are made up. With y, the header says how accurate
         the model is on all of them.
@@ -87,7 +95,15 @@ def emit(
     ['Makefile', 'README.md', 'iris.c', 'iris.h', 'selftest.c']
     """
     if runtime is not None:
-        return _emit_runtime(model, out, target, name, runtime, layout, optimize, inputs, X, y, force=force)
+        of_c = {
+            "layout": layout,
+            "inputs": inputs,
+            "optimize": None if optimize == "size" else optimize,
+            "names": None if names else names,
+            "package": package or None,
+            "y": y,
+        }
+        return _emit_runtime(model, out, target, name, runtime, of_c, X, force=force)
     chosen = target_named(target)
     form = form_of(layout or "compact", inputs, chosen)
     kinds = None if inputs is None else form.inputs
@@ -96,12 +112,16 @@ def emit(
     if layout is None and optimize != "size":
         choice = choose_layout(packed, target=target, optimize=optimize, inputs=kinds, X=X)
         form = form_of(choice.layout, kinds, chosen)
+    form = replace(form, has_names=bool(names))
+    packages = packages_named(package)
     check_fits(model, packed, form, chosen)
     if X is None and y is not None:
         raise ValueError("y has labels of rows that are not there: give X too")
     rows = self_test_rows(packed, X)
     notes = () if X is None or y is None else (_quality(packed, X, y),)
-    return _write(project(packed, chosen, form, name, rows, notes), out, force=force)
+    files = project(packed, chosen, form, name, rows, notes)
+    files["README.md"] += package_notes(packages)
+    return _write(files | package_files(packed, form, name, packages), out, force=force)
 
 
 def _emit_runtime(
@@ -110,19 +130,15 @@ def _emit_runtime(
     target: str,
     name: str,
     runtime: str,
-    layout: str | None,
-    optimize: str,
-    inputs: Any,
+    of_c: Mapping[str, Any],
     X: ArrayLike | None,
-    y: ArrayLike | None,
     *,
     force: bool,
 ) -> tuple[Path, ...]:
-    """Write a project around a program that reads a model as a blob."""
+    """Write a project around a program that reads a model as a blob; options that are for C must be None."""
     runtime_project = runtime_named(runtime)
     chosen = target_named(target)
     _check_name(name)
-    of_c = {"layout": layout, "inputs": inputs, "optimize": None if optimize == "size" else optimize, "y": y}
     for option, value in of_c.items():
         if value is not None:
             raise ValueError(f"{option} is for C made of one model; runtime={runtime!r} reads models as they are")

@@ -157,7 +157,7 @@ class TableLeaves:
             )
         text = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in rows.tolist())
         include = "" if has_reader else "#include <avr/pgmspace.h>\n"
-        return f"""#if defined(__AVR__)
+        return f"""#if defined(__AVR__) || defined(ESP8266) && defined(ARDUINO)
 {include}#define TABLE PROGMEM
 #define LEAF(at, c) ({kind})pgm_read_{WORDS[bits]}(&leaves[at][c])
 #else

@@ -25,11 +25,14 @@ class Form:
         What kinds of features the program takes.
     is_small : bool
         Whether the program is for a processor of 8 bits, where a comparison of floats takes much code.
+    has_names : bool
+        Whether the program knows the names of the classes.
     """
 
     layout: LayoutName = "compact"
     inputs: tuple[Input, ...] = get_args(Input)
     is_small: bool = False
+    has_names: bool = True
 
 
 class Program(NamedTuple):

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from billhook._checks import as_int
 from billhook.codegen._form import Form, Input, LayoutName, c_type, check_whole_rows, form_of, suffix
-from billhook.codegen._memory import check_fits, least_flash
+from billhook.codegen._memory import check_fits, least_flash, least_stack
 from billhook.codegen._resources import filled_firmware, firmware_source
 from billhook.codegen._source import header, source
 from billhook.codegen._targets import TARGETS, Target, target_named
-from billhook.codegen._toolchains import TOOLCHAINS, Toolchain, compile_program, program_sizes, run_program
+from billhook.codegen._toolchains import (
+    AVR_CHIPS,
+    LARGEST_AVR,
+    Toolchain,
+    avr_tools,
+    compile_program,
+    installed_tools,
+    program_sizes,
+    run_program,
+)
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
 
@@ -23,10 +32,19 @@ from billhook.packing import Packed, pack
 CLOCK_OVERFLOW = 0xFFFF
 # What rows may take in the flash of an emulated target.
 MAX_ROW_BYTES = 8192
-CHIPS = {"arduino-uno": "atmega328p", "arduino-mega": "atmega2560"}
-# The linker may not refuse what is too large: that is for the numbers to say.
-AVR_MEMORY = ("-Wl,--defsym=__TEXT_REGION_LENGTH__=0x3e000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x2000")
 AVR_BYTES_A_SPLIT = 16
+# What calls of functions take of the stack, at least.
+AVR_CALLS = 48
+FIRMWARE = (
+    "main.c",
+    "empty.c",
+    "start.c",
+    "link.ld",
+    "counter.c",
+    "esp8266/math.h",
+    "esp8266/string.h",
+    "esp8266/avr/pgmspace.h",
+)
 
 
 @dataclass(frozen=True)
@@ -45,9 +63,11 @@ class Measurement:
     microseconds : float or None
         For a row at the clock of the target. Where instructions are counted, at one a cycle, which is the least.
     n_rows : int
-        Rows that were run.
+        Rows that were run; 0 where there is no emulator.
     agreement : float
-        The share of them with the scores that Python computes, to the last bit.
+        The share of them with the scores that Python computes, to the last bit; not a number where none were run.
+    note : str
+        Why there are no cycles, or which core they were counted on if it is not that of the target.
     """
 
     target: Target
@@ -61,6 +81,7 @@ class Measurement:
     microseconds: float | None
     n_rows: int
     agreement: float
+    note: str = ""
 
     @property
     def flash_left(self) -> int | None:
@@ -85,6 +106,8 @@ def measure(
 ) -> Measurement:
     """Return what a model takes on a target: it is compiled for the target and run in an emulator of it.
 
+    Where there is no emulator, that is the bytes of flash and memory.
+
     Parameters
     ----------
     model : Packed, Forest or fitted estimator
@@ -92,7 +115,7 @@ def measure(
     X : rows
         To run; in an emulator the first `max_rows` of them, or as many as fit.
     target : str
-        The name of one of `targets`, such as ``"arduino-uno"``.
+        The name of one of `targets`, such as ``"arduino-uno"`` or ``"blue pill"``.
     max_rows : int
         At most how many rows are run in an emulator.
     layout : {"compact", "fast"}
@@ -115,59 +138,107 @@ def measure(
     rows = np.ascontiguousarray(as_rows(X, packed), np.float32)
     if len(rows) == 0:
         raise ValueError("X has no rows to run")
-    tools = TOOLCHAINS[chosen.family]
-    tools.check_installed()
-    if chosen.family == "avr":
-        tools = _with_chip(packed, form, chosen, tools)
+    tools = installed_tools(chosen)
     if form.inputs[0] != "float":
         check_whole_rows(rows, form.inputs[0])
-    if tools.emulator:
-        rows = rows[: min(max_rows, max(1, MAX_ROW_BYTES // (4 * packed.n_features)))]
+    if tools.measures != "answers":
+        room = min(MAX_ROW_BYTES, chosen.flash // 4 if chosen.family == "avr" else MAX_ROW_BYTES)
+        rows = rows[: min(max_rows, max(1, room // (4 * packed.n_features)))]
     with tempfile.TemporaryDirectory() as folder:
-        _write(packed, form, rows, Path(folder))
+        write_firmware(packed, form, rows, Path(folder))
+        if chosen.family == "avr":
+            return _measured_on_avr(packed, form, rows, chosen, Path(folder))
         return _measured(packed, form, rows, chosen, tools, Path(folder))
 
 
-def _with_chip(packed: Packed, form: Form, target: Target, tools: Toolchain) -> Toolchain:
-    """Return the tools for the chip of an AVR target or, if its flash cannot hold the model, for the largest chip."""
-    largest = TARGETS["arduino-mega"]
-    check_fits(packed, packed, form, largest)
+def _measured_on_avr(
+    packed: Packed, form: Form, rows: NDArray[np.float32], target: Target, folder: Path
+) -> Measurement:
+    """Return what the model takes on the chip of a target; what that cannot hold runs on the largest chip."""
+    check_fits(packed, packed, form, TARGETS["arduino-mega"])
     takes = max(least_flash(packed, form), packed.layout.n_splits * AVR_BYTES_A_SPLIT * (form.layout == "fast"))
-    chip = CHIPS["arduino-mega"] if takes > target.flash or target == largest else CHIPS["arduino-uno"]
-    return replace(
-        tools, options=(*tools.options, f"-mmcu={chip}", *AVR_MEMORY), emulator=(*tools.emulator, "-m", chip)
+    chip = LARGEST_AVR if takes > target.flash else AVR_CHIPS[target.chip]
+    tools = avr_tools(chip, target.clock)
+    program, sizes = _compiled(folder, tools, chip.prescaler)
+    flash, ram = program_sizes(program, tools)  # with the rows, which take some too
+    is_held = flash <= target.flash and ram + least_stack(packed, form) + AVR_CALLS <= target.ram
+    if chip != LARGEST_AVR and not is_held:
+        chip = LARGEST_AVR
+        tools = avr_tools(chip, target.clock)
+        program = compile_program(folder, tools, "model.c", prescaler=chip.prescaler)
+    scores, clocks, stack = read_printed(run_program(program, tools)[0], packed)
+    prescaler = chip.prescaler
+    if (clocks == CLOCK_OVERFLOW).any():
+        prescaler = 1024
+        slower = compile_program(folder, tools, "model.c", prescaler=prescaler)
+        clocks = read_printed(run_program(slower, tools)[0], packed)[1]
+    if len(clocks) == 0:
+        raise RuntimeError(f"the program for {target.name} printed nothing: it needs more memory than there is")
+    cycles = int(prescaler * clocks.mean())
+    is_elsewhere = chip == LARGEST_AVR and target.name != "arduino-mega"
+    return Measurement(
+        target=target,
+        form=form,
+        data=packed.nbytes,
+        flash=sizes[0],
+        ram=sizes[1],
+        stack=stack,
+        cycles=cycles,
+        instructions=None,
+        microseconds=cycles / target.clock,
+        n_rows=len(rows),
+        agreement=_agreement(packed, rows, scores),
+        note=f"run on an ATmega2560, since {target.name} cannot hold it with the rows"
+        if is_elsewhere
+        else tools.core,
     )
 
 
 def _measured(
     packed: Packed, form: Form, rows: NDArray[np.float32], target: Target, tools: Toolchain, folder: Path
 ) -> Measurement:
-    program, empty = (compile_program(folder, tools, model) for model in ("model.c", "empty.c"))
-    with_model, without = program_sizes(program, tools), program_sizes(empty, tools)
-    flash, ram = (with_model[k] - without[k] for k in (0, 1))
-    printed, n_once = run_program(program, target.family, tools)
-    scores, clocks, stack = _read(printed, packed)
-    expected = packed.scores(rows)
-    agreement = float(np.mean((scores == expected).all(axis=1))) if scores.shape == expected.shape else 0.0
-    cycles = instructions = None
-    if target.family == "avr":
-        if (clocks == CLOCK_OVERFLOW).any():
-            slower = compile_program(folder, tools, "model.c", prescaler=1024)
-            printed, _ = run_program(slower, target.family, tools)
-            cycles = int(1024 * _read(printed, packed)[1].mean())
-        else:
-            cycles = int(8 * clocks.mean())
-    elif n_once is not None:
-        _, n_twice = run_program(compile_program(folder, tools, "model.c", repeat=2), target.family, tools)
-        instructions = None if n_twice is None else round((n_twice - n_once) / len(rows))
-    steps = cycles if cycles is not None else instructions
-    microseconds = steps / target.clock if steps is not None and target.clock else None
+    program, sizes = _compiled(folder, tools)
+    stack = instructions = microseconds = None
+    n_rows, agreement = 0, float("nan")
+    if tools.measures != "size":
+        printed, n_once = run_program(program, tools)
+        scores, _, stack = read_printed(printed, packed)
+        n_rows, agreement = len(rows), _agreement(packed, rows, scores)
+        if n_once is not None:
+            _, n_twice = run_program(compile_program(folder, tools, "model.c", repeat=2), tools)
+            instructions = None if n_twice is None else round((n_twice - n_once) / len(rows))
+        if instructions is not None and target.clock:
+            microseconds = instructions / target.clock
     return Measurement(
-        target, form, packed.nbytes, flash, ram, stack, cycles, instructions, microseconds, len(rows), agreement
+        target=target,
+        form=form,
+        data=packed.nbytes,
+        flash=sizes[0],
+        ram=sizes[1],
+        stack=stack,
+        cycles=None,
+        instructions=instructions,
+        microseconds=microseconds,
+        n_rows=n_rows,
+        agreement=agreement,
+        note=tools.core,
     )
 
 
-def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) -> None:
+def _compiled(folder: Path, tools: Toolchain, prescaler: int = 1) -> tuple[Path, tuple[int, int]]:
+    """Return the program with the model, and the bytes of flash and memory that the model adds to it."""
+    program, empty = (compile_program(folder, tools, model, prescaler=prescaler) for model in ("model.c", "empty.c"))
+    with_model, without = program_sizes(program, tools), program_sizes(empty, tools)
+    return program, (with_model[0] - without[0], with_model[1] - without[1])
+
+
+def _agreement(packed: Packed, rows: NDArray[np.float32], scores: NDArray[np.int64]) -> float:
+    """Return the share of rows with the scores that Python computes."""
+    expected = packed.scores(rows)
+    return float(np.mean((scores == expected).all(axis=1))) if scores.shape == expected.shape else 0.0
+
+
+def write_firmware(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) -> None:
     """Write all sources of a program that runs these rows."""
     kind = form.inputs[0]
     numbers: NDArray[Any] = rows.view(np.uint32) if kind == "float" else rows.astype(np.int64)
@@ -183,13 +254,14 @@ def _write(packed: Packed, form: Form, rows: NDArray[np.float32], folder: Path) 
             rows=", \\\n".join("{" + ",".join(map(str, row)) + "}" for row in numbers.tolist()),
         ),
     }
-    for name in ("main.c", "empty.c", "start.c", "link.ld", "counter.c"):
+    for name in FIRMWARE:
         sources[name] = firmware_source(name)
     for name, text in sources.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _read(printed: str, packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+def read_printed(printed: str, packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
     """Return the scores, the clock of each row, and the depth of the stack, from what the firmware printed."""
     width = 8 * (packed.layout.n_columns + 1)
     lines = re.findall(rf"S([0-9a-f]{{{width}}})", printed)

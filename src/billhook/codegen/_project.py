@@ -79,8 +79,10 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
     call = (
         f"    float y = {prefix}_value{suffix(first)}(x);"
         if packed.classes is None
-        else f"    int c = {prefix}_predict{suffix(first)}(x);\n    const char *name = {prefix}_class_name(c);"
+        else f"    int c = {prefix}_predict{suffix(first)}(x);"
     )
+    if packed.classes is not None and form.has_names:
+        call += f"\n    const char *name = {prefix}_class_name(c);"
     arduino = f"\n`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder.\n"
     has_missing = first == "float" and layout.missing != "none"
     others = [f"`{prefix}_scores{suffix(kind)}` for `{c_type(kind)}`" for kind in form.inputs[1:]]
@@ -102,10 +104,26 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
         call=call,
         scores=f"{prefix}_scores{suffix(first)}",
         scale=float_literal(packed.scale),
+        answers=_answers(packed, prefix, suffix(first)),
         also=f"For whole numbers, without floats, there are\n{' and '.join(others)}." if others else "",
         arduino=arduino if target.is_arduino else "",
         features=_features(packed, form, prefix),
     )
+
+
+def _answers(packed: Packed, prefix: str, end: str) -> str:
+    """Return what the model answers besides, in words."""
+    if packed.classes is None:
+        return f"`{prefix}_value_rows{end}` takes several rows at once."
+    text = (
+        f"`{prefix}_predict_proba{end}` has the probabilities of all classes as floats, and\n"
+        f"`{prefix}_predict_proba8{end}` as bytes, 255 being 1, without floats. `{prefix}_predict_rows{end}` takes\n"
+        "several rows at once."
+    )
+    if packed.n_classes == 2:
+        name = f"{prefix.upper()}_THRESHOLD"
+        text += f"\nWith `-D{name}=0.8` the second class is predicted where its probability is 0.8 at least."
+    return text
 
 
 def _features(packed: Packed, form: Form, prefix: str) -> str:
@@ -126,6 +144,8 @@ def _sketch(packed: Packed, form: Form, prefix: str) -> str:
     first = form.inputs[0]
     if packed.classes is None:
         answer = f"Serial.println({prefix}_value{suffix(first)}(x));"
+    elif not form.has_names:
+        answer = f"Serial.println({prefix}_predict{suffix(first)}(x));"
     else:
         answer = f"Serial.println({prefix}_class_name({prefix}_predict{suffix(first)}(x)));"
     return filled_template(

@@ -19,16 +19,20 @@ def data(packed: Packed, n_bytes: int) -> str:
         f"static const uint8_t data_{k}[{len(part)}] PROGMEM = {{ PART_{k} }};" for k, part in enumerate(parts)
     )
     steps = "\n".join(
-        f"    if (at < {len(part)}u)\n        return pgm_read_byte_far(pgm_get_far_address(data_{k}) + at);\n"
-        f"    at -= {len(part)}u;"
+        f"    if (at < {len(part)}u)\n        return IN_PART(data_{k}, at);\n    at -= {len(part)}u;"
         for k, part in enumerate(parts[:-1])
     )
-    last = f"    return pgm_read_byte_far(pgm_get_far_address(data_{len(parts) - 1}) + at);"
+    last = f"    return IN_PART(data_{len(parts) - 1}, at);"
     return f"""{chr(10).join(macros)}
 
 #if defined(__AVR__)
 /* In parts, since the compiler takes no larger arrays; some may lie beyond what 16 bits can address. */
 #include <avr/pgmspace.h>
+#if defined(__AVR_HAVE_ELPM__)
+#define IN_PART(part, at) pgm_read_byte_far(pgm_get_far_address(part) + (at))
+#else
+#define IN_PART(part, at) pgm_read_byte((part) + (at))
+#endif
 {arrays}
 
 static uint8_t byte_at(uint32_t at)
@@ -38,8 +42,8 @@ static uint8_t byte_at(uint32_t at)
 }}
 #define BYTE(at) byte_at(at)
 #else
-static const uint8_t data[{len(numbers)}] = {{ {", ".join(f"PART_{k}" for k in range(len(parts)))} }};
-#define BYTE(at) data[at]
+{ELSEWHERE}
+static const uint8_t data[{len(numbers)}] FLASH = {{ {", ".join(f"PART_{k}" for k in range(len(parts)))} }};
 #endif
 
 {BYTE_BY_BYTE}"""
@@ -50,11 +54,20 @@ def _rows(numbers: list[int]) -> str:
     return ",\n".join("    " + ",".join(map(str, row)) for row in rows)
 
 
-NEAR = """#if defined(__AVR__)
+# An ESP8266 would copy constant data to memory; flash is read by functions of its Arduino core.
+ELSEWHERE = """#if defined(ESP8266) && defined(ARDUINO)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#define BYTE(at) pgm_read_byte(data + (at))
+#else
+#define FLASH
+#define BYTE(at) data[at]
+#endif"""
+NEAR = f"""#if defined(__AVR__)
 #include <avr/pgmspace.h>
 #define FLASH PROGMEM
 #else
-#define FLASH
+{ELSEWHERE}
 #endif
 """
 BYTE_BY_BYTE = """#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
@@ -65,7 +78,6 @@ NEAR_READ = f"""#if defined(__AVR__)
 #define HALF(at) pgm_read_word(data + (at))
 #define WORD(at) pgm_read_dword(data + (at))
 #else
-#define BYTE(at) data[at]
 {BYTE_BY_BYTE}#endif
 """
 

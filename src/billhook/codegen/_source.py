@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from billhook.codegen._answers import VERSION, declarations, definitions, includes, threshold_lines
 from billhook.codegen._columns import column_includes, column_lines
 from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
-from billhook.codegen._form import LIMITS, Form, Program, c_type, suffix
-from billhook.codegen._names import comment, identifier, string_literal
+from billhook.codegen._form import Form, c_type, suffix
+from billhook.codegen._names import comment, identifier
 from billhook.packing import Packed
 
 COMPACT = Form()
@@ -43,6 +44,8 @@ def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Seq
         *column_includes(packed, form),
         "#include <stdint.h>",
         "",
+        "/* Of the functions below: another where one of them has another meaning. */",
+        f"#define {upper}_VERSION {VERSION}",
         f"#define {upper}_N_FEATURES {packed.n_features}",
         f"#define {upper}_N_CLASSES {packed.n_classes}",
         f"#define {upper}_N_SCORES {layout.n_columns}",
@@ -54,22 +57,14 @@ def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Seq
             if packed.classes is None
             else []
         ),
+        *threshold_lines(packed, prefix),
         "",
         "#ifdef __cplusplus",
         'extern "C" {',
         "#endif",
         "",
     ]
-    for input_kind in form.inputs:
-        if input_kind != "float":
-            lines.append(
-                f"/* For features that are whole numbers from {LIMITS[input_kind][0]} to {LIMITS[input_kind][1]}. */"
-            )
-        lines.append(f"void {prefix}_scores{suffix(input_kind)}(const {c_type(input_kind)} *x, int32_t *scores);")
-        answer = "float {}_value{}" if packed.classes is None else "int {}_predict{}"
-        lines.append(f"{answer.format(prefix, suffix(input_kind))}(const {c_type(input_kind)} *x);")
-    if packed.classes is not None:
-        lines += ["", f"const char *{prefix}_class_name(int number);"]
+    lines += declarations(packed, form, prefix)
     lines += ["", "#ifdef __cplusplus", "}", "#endif", *column_lines(packed, form, prefix), "", "#endif", ""]
     return "\n".join(lines)
 
@@ -95,50 +90,5 @@ def source(packed: Packed, name: str = "model", form: Form = COMPACT) -> str:
     """Return the text of the source file."""
     prefix = identifier(name)
     program = (compact if form.layout == "compact" else fast)(packed, form, prefix)
-    answers = [_answer(packed, program, prefix, suffix(kind), c_type(kind)) for kind in form.inputs]
-    names = [] if packed.classes is None else [_class_name(packed, prefix)]
-    includes = [f'#include "{prefix}.h"', *(["", "#include <math.h>"] if packed.link == "exp" else []), ""]
-    return "\n".join([*includes, program.text, *answers, *names])
-
-
-def _answer(packed: Packed, program: Program, prefix: str, ending: str, feature: str) -> str:
-    if packed.classes is None:
-        value = f"{prefix.upper()}_BASE + (float)score * {prefix.upper()}_SCALE"
-        value = f"expf({value})" if packed.link == "exp" else value
-        return f"""float {prefix}_value{ending}(const {feature} *x)
-{{
-    int32_t score;
-    {prefix}_scores{ending}(x, &score);
-    return {value};
-}}
-"""
-    n_columns = packed.layout.n_columns
-    if packed.n_classes == 1:
-        answer = "return 0;"
-    elif n_columns == 1:
-        answer = f"return scores[0] {'>=' if packed.ties == 'last' else '>'} 0;"
-    else:
-        answer = f"""for (c = 1; c < {n_columns}; c++)
-        if (scores[c] > scores[best])
-            best = c;
-    return best;"""
-    counters = "\n    int best = 0, c;" if n_columns > 1 else ""
-    type_, compute = ("sum_t", "add_up") if program.adds_up else ("int32_t", f"{prefix}_scores")
-    return f"""int {prefix}_predict{ending}(const {feature} *x)
-{{
-    {type_} scores[{n_columns}];{counters}
-    {compute}{ending}(x, scores);
-    {answer}
-}}
-"""
-
-
-def _class_name(packed: Packed, prefix: str) -> str:
-    assert packed.classes is not None
-    names = ", ".join(string_literal(str(label)) for label in packed.classes.tolist())
-    return f"""const char *{prefix}_class_name(int number)
-{{
-    static const char *const names[] = {{{names}}};
-    return number >= 0 && number < {packed.n_classes} ? names[number] : "";
-}}
-"""
+    begin = [f'#include "{prefix}.h"', "", *includes(packed, prefix)]
+    return "\n".join([*begin, program.text, *definitions(packed, program, form, prefix)])

@@ -3,13 +3,16 @@
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
-from billhook.codegen._targets import ProcessorFamily
+from billhook.codegen._targets import ProcessorFamily, Target
 
 COMPILER_OPTIONS = ("-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 TIMEOUT_SECONDS = 120
+# Cycles or instructions of a row; else its answers alone; or nothing but the size, where nothing can be run.
+Measures = Literal["cycles", "instructions", "answers", "size"]
 
 
 class MissingToolError(RuntimeError):
@@ -20,7 +23,18 @@ class MissingToolError(RuntimeError):
 class Toolchain:
     """A compiler with its options, an emulator with its own, and the Debian packages that they come in.
 
-    Without an emulator programs run on this machine.
+    Without an emulator programs run on this machine, unless only their size is measured.
+
+    Attributes
+    ----------
+    compiler, package : str
+    options : tuple of str
+    emulator : tuple of str
+    emulator_package : str
+    measures : {"cycles", "instructions", "answers", "size"}
+        What is known of a row besides the bytes that the program takes.
+    core : str
+        The core that programs run on, where it is not that of the target; and what that means.
     """
 
     compiler: str
@@ -28,38 +42,73 @@ class Toolchain:
     options: tuple[str, ...]
     emulator: tuple[str, ...]
     emulator_package: str
+    measures: Measures = "instructions"
+    core: str = ""
 
     def check_installed(self) -> None:
         """Raise MissingToolError unless the compiler and the emulator are installed."""
-        emulator = (next(iter(self.emulator), "gcc"), self.emulator_package)
+        emulator = (next(iter(self.emulator), self.compiler), self.emulator_package)
         for program, package in ((self.compiler, self.package), emulator):
             if shutil.which(program) is None:
                 raise MissingToolError(f"{program} is not installed; on Debian: apt-get install {package}")
 
 
 CORTEX = ("--specs=nano.specs", "--specs=nosys.specs", "-nostartfiles", "-Os", "-mthumb", "-Tlink.ld", "start.c")
-CORTEX_RUN = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native")
 ARM_PACKAGE = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
+RISCV = ("--specs=picolibc.specs", "-nostartfiles", "-Os", "-Tlink.ld", "start.c")
+RISCV_MEMORY = ("-Wl,--defsym=FLASH_ORIGIN=0x80000000", "-Wl,--defsym=RAM_ORIGIN=0x80400000")
+RISCV_RUN = ("qemu-system-riscv32", "-M", "virt", "-bios", "none", "-nographic")
+# In the memory that belongs to the secure side, where the processor starts.
+SECURE_MEMORY = ("-Wl,--defsym=FLASH_ORIGIN=0x10000000", "-Wl,--defsym=RAM_ORIGIN=0x38000000")
+SEMIHOSTING = ("-nographic", "-semihosting-config", "enable=on,target=native")
+
+
+def _cortex(machine: str, *options: str, core: str = "") -> Toolchain:
+    """Return the tools for a Cortex-M; the emulated machine has a core that runs its programs."""
+    run = ("qemu-system-arm", "-M", machine, *SEMIHOSTING)
+    return Toolchain("arm-none-eabi-gcc", ARM_PACKAGE, (*CORTEX, *options), run, "qemu-system-arm", core=core)
+
+
+def _riscv(*options: str, core: str = "") -> Toolchain:
+    packages = "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+    return Toolchain(
+        "riscv64-unknown-elf-gcc",
+        packages,
+        (*RISCV, *RISCV_MEMORY, *options),
+        RISCV_RUN,
+        "qemu-system-misc",
+        core=core,
+    )
+
+
+NO_XTENSA = "size only: no emulator of its processor is at hand"
 TOOLCHAINS: dict[ProcessorFamily, Toolchain] = {
-    "avr": Toolchain(
-        "avr-gcc",
-        "gcc-avr avr-libc",
-        ("-Os",),
-        ("simavr", "-f", "16000000"),
-        "simavr",
-    ),
-    "cortex-m0": Toolchain(
-        "arm-none-eabi-gcc", ARM_PACKAGE, (*CORTEX, "-mcpu=cortex-m0"), CORTEX_RUN, "qemu-system-arm"
-    ),
-    "cortex-m3": Toolchain(
-        "arm-none-eabi-gcc", ARM_PACKAGE, (*CORTEX, "-mcpu=cortex-m3"), CORTEX_RUN, "qemu-system-arm"
-    ),
-    "cortex-m4": Toolchain(
-        "arm-none-eabi-gcc",
-        ARM_PACKAGE,
-        (*CORTEX, "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
-        CORTEX_RUN,
-        "qemu-system-arm",
+    "avr": Toolchain("avr-gcc", "gcc-avr avr-libc", ("-Os",), ("simavr", "-f", "16000000"), "simavr", "cycles"),
+    "cortex-m0": _cortex("mps2-an386", "-mcpu=cortex-m0", core="run on a Cortex-M4, which has all its instructions"),
+    "cortex-m3": _cortex("mps2-an386", "-mcpu=cortex-m3", core="run on a Cortex-M4, which has all its instructions"),
+    "cortex-m4": _cortex("mps2-an386", "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
+    "cortex-m7": _cortex("mps2-an500", "-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-d16"),
+    "cortex-m33": _cortex("mps2-an505", "-mcpu=cortex-m33", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16", *SECURE_MEMORY),
+    "rv32ec": _riscv("-march=rv32ec", "-mabi=ilp32e", core="run on an RV32GC, which has all its instructions"),
+    "rv32imc": _riscv("-march=rv32imc", "-mabi=ilp32"),
+    "xtensa-lx106": Toolchain(
+        "xtensa-lx106-elf-gcc",
+        "gcc-xtensa-lx106",
+        (
+            "-Os",
+            "-mlongcalls",
+            "-ffreestanding",
+            "-nostdlib",
+            "-Wl,-emain",
+            "-Iesp8266",
+            "-DESP8266",
+            "-DARDUINO",
+            "-lgcc",
+        ),
+        (),
+        "",
+        "size",
+        NO_XTENSA,
     ),
     "armv6": Toolchain(
         "arm-linux-gnueabi-gcc",
@@ -68,16 +117,85 @@ TOOLCHAINS: dict[ProcessorFamily, Toolchain] = {
         ("qemu-arm", "-cpu", "arm1176"),
         "qemu-user",
     ),
-    "x86_64": Toolchain("gcc", "gcc", ("-O2",), (), ""),
-    "any": Toolchain("gcc", "gcc", ("-O2",), (), ""),
+    "x86_64": Toolchain("gcc", "gcc", ("-O2",), (), "", "answers"),
+    "any": Toolchain("gcc", "gcc", ("-O2",), (), "", "answers", "compiled for this machine and run on it"),
 }
+
+
+@dataclass(frozen=True)
+class AvrChip:
+    """An AVR that avr-gcc knows and simavr emulates.
+
+    Attributes
+    ----------
+    name : str
+        As both know it.
+    prescaler : int
+        How many cycles a step of its clock takes.
+    core : str
+        As in `Toolchain`.
+    """
+
+    name: str
+    prescaler: int = 8
+    core: str = ""
+
+
+LARGEST_AVR = AvrChip("atmega2560")
+AVR_CHIPS = {
+    # Its clock has 8 bits only, and an interrupt counts the rest: that must not come often.
+    "ATtiny85": AvrChip("attiny85", prescaler=64),
+    "ATmega328P": AvrChip("atmega328p"),
+    "ATmega2560": LARGEST_AVR,
+    "ATmega4809": AvrChip(
+        "atmega644p",
+        core="run on an ATmega644P, which has the same instructions; "
+        "an ATmega4809 takes a cycle less for calls, pushes and stores",
+    ),
+}
+# The linker may not refuse what is too large: that is for the numbers to say.
+AVR_MEMORY = ("-Wl,--defsym=__TEXT_REGION_LENGTH__=0x3e000", "-Wl,--defsym=__DATA_REGION_LENGTH__=0x2000")
+# Where simavr looks for the register that an ATtiny, which has no serial port, prints to.
+AVR_CONSOLE = ("-Wl,--undefined=console", "-Wl,--section-start=.mmcu=0x910000")
+
+
+def avr_tools(chip: AvrChip, clock: int) -> Toolchain:
+    """Return the tools for a chip with a clock of so many MHz."""
+    console = AVR_CONSOLE if chip.name.startswith("attiny") else ()
+    return replace(
+        TOOLCHAINS["avr"],
+        options=(*TOOLCHAINS["avr"].options, f"-mmcu={chip.name}", *AVR_MEMORY, *console),
+        emulator=("simavr", "-f", f"{clock}000000", "-m", chip.name),
+        core=chip.core,
+    )
+
+
+def tools_for(target: Target) -> Toolchain | None:
+    """Return the tools for a target, whether they are installed or not; None where Debian has no compiler for it."""
+    if target.family == "avr":
+        return avr_tools(AVR_CHIPS[target.chip], target.clock)
+    return TOOLCHAINS.get(target.family)
+
+
+def installed_tools(target: Target) -> Toolchain:
+    """Return the tools for a target, or raise MissingToolError."""
+    tools = tools_for(target)
+    if tools is None:
+        raise MissingToolError(
+            f"no compiler for {target.name} ({target.family}) is to be had from Debian: what a model takes there "
+            "is not measured, only reckoned"
+        )
+    tools.check_installed()
+    return tools
 
 
 def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int = 1, prescaler: int = 8) -> Path:
     """Return the program of main.c and this source of a model, which computes each row `repeat` times."""
     out = folder / f"{Path(model).stem}{repeat}.elf"
+    libraries = [option for option in tools.options if option.startswith("-l")]
+    options = [option for option in tools.options if option not in libraries]
     defined = (f"-DREPEAT={repeat}", f"-DPRESCALER={prescaler}")
-    command = [tools.compiler, *COMPILER_OPTIONS, *tools.options, *defined, "main.c", model, "-o", out.name]
+    command = [tools.compiler, *COMPILER_OPTIONS, *options, *defined, "main.c", model, "-o", out.name, *libraries]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
     if done.returncode:
         raise RuntimeError(f"{tools.compiler} cannot compile the model: {done.stderr[:2000]}")
@@ -92,14 +210,14 @@ def program_sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
     return text + data, data + bss
 
 
-def run_program(program: Path, family: ProcessorFamily, tools: Toolchain) -> tuple[str, int | None]:
+def run_program(program: Path, tools: Toolchain) -> tuple[str, int | None]:
     """Return what the program prints and, in QEMU, how many instructions it ran."""
     if not tools.emulator:
         done = subprocess.run([program], capture_output=True, text=True, check=True, timeout=TIMEOUT_SECONDS)
         return done.stdout, None
     folder = program.parent
     command = list(tools.emulator)
-    if family == "avr":
+    if tools.measures == "cycles":
         command.append(program.name)
     else:
         counter = folder / "counter.so"
@@ -108,7 +226,7 @@ def run_program(program: Path, family: ProcessorFamily, tools: Toolchain) -> tup
                 ["gcc", "-shared", "-fPIC", "-O2", "counter.c", "-o", str(counter)], cwd=folder, check=True
             )
         command += ["-plugin", str(counter)]
-        command += [program.name] if family == "armv6" else ["-kernel", program.name]
+        command += ["-kernel", program.name] if "system" in command[0] else [program.name]
     done = subprocess.run(
         command,
         cwd=folder,
@@ -116,6 +234,7 @@ def run_program(program: Path, family: ProcessorFamily, tools: Toolchain) -> tup
         text=True,
         errors="replace",
         check=False,
+        stdin=subprocess.DEVNULL,
         timeout=TIMEOUT_SECONDS,
     )
     counted = re.search(r"instructions (\d+)", done.stderr)

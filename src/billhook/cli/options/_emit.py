@@ -16,6 +16,7 @@ def add_to(commands: Any) -> None:
         epilog=examples(
             "billhook emit forest.bhk --out c",
             "billhook emit forest.bhk --out c --target arduino-uno --optimize speed",
+            "billhook emit forest.bhk --out c --target 'blue pill' --package platformio,zephyr",
             "billhook emit forest.bhk --out c --leaf-bits 6 --table test.csv --label kind",
             "billhook emit forest.bhk --out web --runtime web",
             "billhook emit forest.bhk --blob model.bhm",
@@ -30,7 +31,6 @@ def add_to(commands: Any) -> None:
         "--runtime", metavar="NAME", help="write a project around a program that reads any blob, such as c or web"
     )
     parser.add_argument("--blob", metavar="FILE", help="write the model as a blob, which such programs read")
-    parser.add_argument("--no-names", action="store_true", help="leave names of features and classes out of the blob")
     parser.add_argument("--target", default="generic", help="see `billhook targets` (default: %(default)s)")
     parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
     add_packing(parser)
@@ -43,6 +43,12 @@ def add_to(commands: Any) -> None:
         "--inputs",
         metavar="KINDS",
         help="types of the features: float, int16, uint8, or several, comma-separated (default: all; float if fast)",
+    )
+    parser.add_argument("--no-names", action="store_true", help="leave names of classes and features out")
+    parser.add_argument(
+        "--package",
+        metavar="KINDS",
+        help="make the project a package for cmake, esp-idf, platformio, zephyr, or several, comma-separated",
     )
     parser.add_argument(
         "--table", metavar="TABLE", help="rows to round the leaf values with, and to compare predictions on"

@@ -14,6 +14,8 @@
 #define COPY(to, from, size) memcpy_P(to, from, size)
 extern uint8_t __heap_start;
 #define FREE_FROM (&__heap_start)
+static void end(void) { cli(); sleep_enable(); sleep_cpu(); }
+#if defined(UDR0)
 static void put(char c)
 {
     while (!(UCSR0A & _BV(UDRE0)))
@@ -21,10 +23,68 @@ static void put(char c)
     UDR0 = (uint8_t)c;
 }
 static void begin(void) { UCSR0B = _BV(TXEN0); TCCR1B = PRESCALER == 8 ? _BV(CS11) : _BV(CS12) | _BV(CS10); }
-static void end(void) { cli(); sleep_enable(); sleep_cpu(); }
 #define CLOCK() TCNT1
 #define CLOCK_START() (TCNT1 = 0, TIFR1 = _BV(TOV1))
 #define CLOCK_RAN_OVER() (TIFR1 & _BV(TOV1))
+#else
+/* An ATtiny has no serial port: simavr prints what is written to the register that this names. */
+const struct { uint8_t tag, size; volatile void *at; } console
+    __attribute__((section(".mmcu"), used)) = {11, sizeof(void *), &GPIOR0};
+static void put(char c) { GPIOR0 = (uint8_t)(c == '\n' ? '\r' : c); }
+static void begin(void) { TCCR0B = PRESCALER == 64 ? _BV(CS01) | _BV(CS00) : _BV(CS02) | _BV(CS00); }
+/* Its clock has 8 bits: the interrupt counts its rounds, in a register that is there for any use. */
+ISR(TIM0_OVF_vect) { GPIOR1++; }
+static uint16_t clock_now(void)
+{
+    uint8_t now;
+    cli();
+    now = TCNT0;
+    if (TIFR & _BV(TOV0) && now < 128)
+        GPIOR1++;
+    return (uint16_t)(GPIOR1 << 8 | now);
+}
+#define CLOCK() clock_now()
+static void clock_start(void)
+{
+    TIMSK = _BV(TOIE0);
+    GPIOR1 = 0;
+    TIFR = _BV(TOV0);
+    TCNT0 = 0;
+    sei();
+}
+#define CLOCK_START() clock_start()
+#define CLOCK_RAN_OVER() (GPIOR1 == 255)
+#endif
+#elif defined(__XTENSA__)
+/* Compiled for its size, never run. */
+#define IN_FLASH
+#define COPY(to, from, size) memcpy(to, from, size)
+static volatile char printed;
+static void put(char c) { printed = c; }
+static void begin(void) {}
+static void end(void) {}
+__attribute__((used)) void *memcpy(void *to, const void *from, size_t size)
+{
+    size_t k;
+    for (k = 0; k < size; k++)
+        ((volatile char *)to)[k] = ((const char *)from)[k];
+    return to;
+}
+__attribute__((used)) void *memset(void *to, int value, size_t size)
+{
+    size_t k;
+    for (k = 0; k < size; k++)
+        ((volatile char *)to)[k] = (char)value;
+    return to;
+}
+#elif defined(__riscv)
+#define IN_FLASH
+#define COPY(to, from, size) memcpy(to, from, size)
+extern uint8_t _heap_start;
+#define FREE_FROM (&_heap_start)
+static void put(char c) { *(volatile uint8_t *)0x10000000 = (uint8_t)c; } /* the serial port of QEMU's board */
+static void begin(void) {}
+static void end(void) { *(volatile uint32_t *)0x100000 = 0x5555; } /* switches it off */
 #elif defined(__ARM_ARCH) && !defined(__linux__)
 #define IN_FLASH
 #define COPY(to, from, size) memcpy(to, from, size)

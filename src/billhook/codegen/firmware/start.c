@@ -1,4 +1,4 @@
-/* What runs on a Cortex-M before main: fills the memory, and switches the floating-point unit on. */
+/* What runs on a Cortex-M or RISC-V before main: fills the memory, and switches the floating-point unit on. */
 #include <stdint.h>
 
 extern uint32_t _data_start, _data_end, _data_load, _bss_start, _bss_end, _stack_top;
@@ -20,4 +20,11 @@ void start(void)
         ;
 }
 
+#if defined(__riscv)
+__attribute__((section(".vectors"), used, naked)) void _start(void)
+{
+    __asm__ volatile("la sp, _stack_top\n\tj start");
+}
+#else
 __attribute__((section(".vectors"), used)) static void *const vectors[] = {&_stack_top, (void *)start};
+#endif

@@ -1,5 +1,9 @@
 #include "model.h"
 
+#if defined(MODEL_THRESHOLD)
+#error "MODEL_THRESHOLD is for two classes"
+#endif
+
 static uint32_t bits_of(float x)
 {
     union { float number; uint32_t bits; } both;
@@ -102,6 +106,42 @@ int model_predict(const float *x)
         if (scores[c] > scores[best])
             best = c;
     return best;
+}
+
+void model_predict_rows(const float *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict(x);
+}
+
+static void as_floats(const int32_t *scores, float *probabilities)
+{
+    uint8_t c;
+    for (c = 0; c < 3; c++)
+        probabilities[c] = (float)scores[c] * MODEL_SCALE;
+}
+
+static void as_bytes(int32_t *scores, uint8_t *probabilities)
+{
+    uint8_t c;
+    for (c = 0; c < 3; c++) {
+        uint32_t size = scores[c] > 0 ? (uint32_t)scores[c] : 0;
+        probabilities[c] = size < 7u ? (uint8_t)((size * 649575908u + 0x800000) >> 24) : 255;
+    }
+}
+
+void model_predict_proba(const float *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8(const float *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores(x, scores);
+    as_bytes(scores, probabilities);
 }
 
 const char *model_class_name(int number)

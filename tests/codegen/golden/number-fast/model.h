@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+/* Of the functions below: another where one of them has another meaning. */
+#define MODEL_VERSION 1
 #define MODEL_N_FEATURES 2
 #define MODEL_N_CLASSES 1
 #define MODEL_N_SCORES 1
@@ -24,6 +26,9 @@ extern "C" {
 
 void model_scores(const float *x, int32_t *scores);
 float model_value(const float *x);
+
+/* Rows stand in x one after the other. */
+void model_value_rows(const float *x, unsigned int n_rows, float *values);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,138 @@
+"""What makes an emitted project a package of a build system: its description, and an example that uses it."""
+
+import json
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from billhook._checks import resolve_name
+from billhook.codegen._columns import example
+from billhook.codegen._form import Form, c_type, suffix
+from billhook.codegen._names import identifier
+from billhook.codegen._resources import filled_template
+from billhook.packing import Packed
+
+PackageName = Literal["cmake", "esp-idf", "platformio", "zephyr"]
+VERSION = "1.0.0"
+# Names that CMake keeps for itself.
+RESERVED = frozenset({"all", "clean", "depend", "edit_cache", "help", "install", "package", "rebuild_cache", "test"})
+USES = {
+    "cmake": "CMake: `cmake -B build && cmake --build build && cmake --install build`, and then `find_package`.",
+    "esp-idf": "ESP-IDF: this folder is a component; `idf_component.yml` of the example has its path.",
+    "platformio": "PlatformIO: this folder is a library; `lib_deps` of the example has its path.",
+    "zephyr": "Zephyr: this folder is a module; `CMakeLists.txt` and `prj.conf` of the example switch it on.",
+}
+
+
+def packages_named(names: str | Iterable[str]) -> tuple[PackageName, ...]:
+    """Return the checked names of what the project is to be a package for."""
+    if not isinstance(names, str | Iterable):
+        raise TypeError(f"package must name one or several of {', '.join(get_args(PackageName))}, not {names!r}")
+    known: dict[str, PackageName] = {name: name for name in get_args(PackageName)}
+    given = (names,) if isinstance(names, str) else tuple(names)
+    return tuple(dict.fromkeys(resolve_name(name, known, "there is no package for") for name in given))
+
+
+def package_files(packed: Packed, form: Form, name: str, packages: Iterable[PackageName]) -> dict[str, str]:
+    """Return the texts of the files that packages need, by their path."""
+    asked = set(packages)
+    values = _values(packed, name)
+    files = {}
+    if "cmake" in asked or "esp-idf" in asked:
+        parts = ["CMakeLists_esp_idf.txt"] * ("esp-idf" in asked) + ["CMakeLists.txt"] * ("cmake" in asked)
+        files["CMakeLists.txt"] = "\n".join(_filled(part, values) for part in parts)
+    if "cmake" in asked:
+        files["examples/cmake/CMakeLists.txt"] = _filled("cmake_example.txt", values)
+        files["examples/cmake/main.c"] = _program(packed, form, name)
+    if "esp-idf" in asked:
+        folder = "examples/esp-idf"
+        files |= {
+            "idf_component.yml": _filled("idf_component.yml", values),
+            f"{folder}/CMakeLists.txt": _filled("esp_idf_example.txt", values),
+            f"{folder}/main/CMakeLists.txt": _filled("esp_idf_main.txt", values),
+            f"{folder}/main/idf_component.yml": _filled("esp_idf_main.yml", values),
+            f"{folder}/main/main.c": _program(packed, form, name, main="void app_main(void)", end=""),
+        }
+    if "platformio" in asked:
+        files |= {
+            "library.json": json.dumps(_library(values), indent=2) + "\n",
+            "examples/platformio/platformio.ini": _filled("platformio.ini", values),
+            "examples/platformio/src/main.c": _program(packed, form, name),
+        }
+    if "zephyr" in asked:
+        files |= {
+            "zephyr/module.yml": _filled("zephyr_module.yml", values),
+            "zephyr/CMakeLists.txt": _filled("zephyr_CMakeLists.txt", values),
+            "zephyr/Kconfig": _filled("zephyr_Kconfig", values),
+            "examples/zephyr/CMakeLists.txt": _filled("zephyr_example.txt", values),
+            "examples/zephyr/prj.conf": _filled("zephyr_prj.conf", values) + _printing(packed),
+            "examples/zephyr/src/main.c": _program(packed, form, name),
+        }
+    return files
+
+
+def package_notes(packages: Iterable[PackageName]) -> str:
+    """Return what a README says about packages."""
+    lines = [f"- {USES[name]} `examples/{name}`" for name in packages]
+    return "\n".join(["", "This folder is also a package, with an example:", "", *lines, ""]) if lines else ""
+
+
+def _values(packed: Packed, name: str) -> dict[str, object]:
+    """Return what stands for the names in the templates."""
+    prefix = identifier(name)
+    return {
+        "prefix": prefix,
+        "target": f"{prefix}_model" if prefix.lower() in RESERVED else prefix,
+        "component": prefix.lower(),
+        "symbol": f"BILLHOOK_{prefix.upper()}",
+        "version": VERSION,
+        "what": "A number" if packed.classes is None else f"One of {packed.n_classes} classes",
+        "n_features": packed.n_features,
+    }
+
+
+def _filled(name: str, values: dict[str, object]) -> str:
+    return filled_template(f"packages/{name}", **values)
+
+
+def _library(values: dict[str, object]) -> dict[str, object]:
+    """Return the description of a PlatformIO library; the self-test and the copies for Arduino are not compiled."""
+    prefix = values["prefix"]
+    return {
+        "name": prefix,
+        "version": VERSION,
+        "description": f"{values['what']} from {values['n_features']} features: a tree ensemble written by Billhook",
+        "keywords": ["machine learning", "tree ensemble"],
+        "headers": f"{prefix}.h",
+        "frameworks": "*",
+        "platforms": "*",
+        "build": {"srcDir": ".", "includeDir": ".", "srcFilter": ["-<*>", f"+<{prefix}.c>"]},
+        "export": {"include": [f"{prefix}.c", f"{prefix}.h", "library.json", "README.md", "examples/platformio"]},
+    }
+
+
+def _program(
+    packed: Packed, form: Form, name: str, *, main: str = "int main(void)", end: str = "    return 0;\n"
+) -> str:
+    """Return a program that predicts for one row."""
+    prefix, first = identifier(name), form.inputs[0]
+    if packed.classes is None:
+        answer = f'printf("%g\\n", (double){prefix}_value{suffix(first)}(x));'
+    elif form.has_names:
+        answer = f'printf("%s\\n", {prefix}_class_name({prefix}_predict{suffix(first)}(x)));'
+    else:
+        answer = f'printf("%d\\n", {prefix}_predict{suffix(first)}(x));'
+    return filled_template(
+        "packages/example.c",
+        prefix=prefix,
+        upper=prefix.upper(),
+        type=c_type(first),
+        filled="".join(f"    {statement}\n" for statement in example(packed, form, prefix)),
+        answer=answer,
+        main=main,
+        end=end,
+    )
+
+
+def _printing(packed: Packed) -> str:
+    """Return the setting of Zephyr without which floats are not printed."""
+    return "CONFIG_CBPRINTF_FP_SUPPORT=y\n" if packed.classes is None else ""
