@@ -18,6 +18,7 @@ from billhook.codegen._reader import (
     take,
     taken,
     whole,
+    widths_of_codes,
 )
 from billhook.packing import Packed
 
@@ -32,9 +33,9 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
     n_used = packed.layout.n_used
     text = "\n".join(
         [
-            data(packed, packed.nbytes),
+            data(packed.data),
             place(packed.nbytes),
-            take(packed),
+            take(_widths(packed)),
             *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
             *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
             *functions_of_codes(packed),
@@ -45,6 +46,13 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
         ]
     )
     return Program(text)
+
+
+def _widths(packed: Packed) -> tuple[int, ...]:
+    """Return the bits of all numbers that are read, but for those that are read in parts."""
+    layout = packed.layout
+    of_trees = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.pair_bits)
+    return (*widths_of_codes(packed), *of_trees, layout.entry_bits if layout.n_entries else 0)
 
 
 def _scores(packed: Packed, kind: Input, prefix: str) -> str:
@@ -104,22 +112,30 @@ def _base(packed: Packed) -> str:
     layout = packed.layout
     if layout.n_columns == 1:
         return f"    scores[0] = {layout.base};\n"
+    where, base = base_of_column(packed, layout.sections)
+    value = base
+    if layout.factor_bits:
+        value = f"(int32_t)((uint32_t)scores[c] * BYTE(factor) + (uint32_t)({base}))"
+    return f"""    for (c = 0; c < {layout.n_columns}; c++) {{
+{where}        scores[c] = {value};
+    }}
+"""
+
+
+def base_of_column(packed: Packed, sections: dict[str, int]) -> tuple[str, str]:
+    """Return declarations of where numbers of column c are, and an expression for what its score begins with."""
+    layout = packed.layout
     three = "((uint32_t)BYTE(at + 2u) << 16 | HALF(at))"
     more = {0: "", 1: "(int32_t)BYTE(at) + ", 2: "(int32_t)HALF(at) + ", 3: f"(int32_t){three} + "}
     if layout.base_bytes == 4:  # all of an unsigned number, in which the sum comes round to what it is
         base = f"(int32_t)(WORD(at) + {layout.base & 0xFFFFFFFF}ul)"
     else:
-        base = f"{more[layout.base_bytes]}{layout.base}"
-    where = f"        place at = (place)({whole(layout.sections['base'])} + {layout.base_bytes}u * c);\n"
-    value = base
+        base = f"{more[layout.base_bytes]}({layout.base})"
+    where = f"        place at = (place)({whole(sections['base'])} + {layout.base_bytes}u * c);\n"
+    where = where if layout.base_bytes else ""
     if layout.factor_bits:
-        where += f"        place factor = (place)({whole(layout.sections['factors'])} + c);\n"
-        value = f"(int32_t)((uint32_t)scores[c] * BYTE(factor) + (uint32_t)({base}))"
-    where = where if layout.base_bytes else where.partition("\n")[2]
-    return f"""    for (c = 0; c < {layout.n_columns}; c++) {{
-{where}        scores[c] = {value};
-    }}
-"""
+        where += f"        place factor = (place)({whole(sections['factors'])} + c);\n"
+    return where, base
 
 
 def _add_leaf(packed: Packed) -> str:

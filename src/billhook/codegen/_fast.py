@@ -23,7 +23,9 @@ from billhook.codegen._reader import (
     functions_of_codes,
     missing_code,
     place,
+    reads_bits,
     take,
+    widths_of_codes,
 )
 from billhook.packing import Packed
 
@@ -59,10 +61,8 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
     if uses_codes:
         # What comes before the trees, and three bytes more, since numbers are read by four.
         n_bytes = packed.layout.sections["trees"] + 3
-        has_ids = packed.layout.id_bits > 0 and not packed.layout.has_map
-        reads_bits = has_ids or packed.layout.grid == "ranks" or packed.layout.n_grids or packed.layout.n_categorical
-        parts += [data(packed, n_bytes), place(n_bytes)] if n_bytes > 3 else []
-        parts += [take(packed)] if reads_bits else []
+        parts += [data(packed.data[:n_bytes]), place(n_bytes)] if n_bytes > 3 else []
+        parts += [take(widths_of_codes(packed))] if reads_bits(packed) else []
         parts += [BITS_OF_FLOAT] if "float" in form.inputs else []
         parts += [BITS_OF_WHOLE] if packed.layout.n_categorical and form.inputs != ("float",) else []
         parts += functions_of_codes(packed)

@@ -34,7 +34,7 @@ def data_limit(target: Target, reserve: int = 0) -> int | None:
 
 def least_flash(packed: Packed, form: Form) -> int:
     """Return how many bytes a model takes at least, data and code."""
-    if form.layout == "compact":
+    if form.layout != "fast":
         return packed.nbytes + LEAST_CODE
     return packed.layout.n_splits * LEAST_BYTES_A_SPLIT
 

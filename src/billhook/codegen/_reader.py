@@ -2,15 +2,16 @@
 
 import numpy as np
 
+from billhook._types import Bytes
 from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
 
 
-def data(packed: Packed, n_bytes: int) -> str:
-    """Return the first bytes of a model as a constant array, and how they are read."""
-    numbers = packed.data[:n_bytes].tolist() or [0]
+def data(content: Bytes) -> str:
+    """Return bytes of a model as a constant array, and how they are read."""
+    numbers = content.tolist() or [0]
     if len(numbers) <= PART:
         return f"{NEAR}\nstatic const uint8_t data[{len(numbers)}] FLASH = {{\n{_rows(numbers)}\n}};\n\n{NEAR_READ}"
     parts = [numbers[start : start + PART] for start in range(0, len(numbers), PART)]
@@ -189,14 +190,15 @@ def _steps(packed: Packed) -> str:
     if not any(scales):
         scale = ""
     elif all(scales):
-        scale = f"{read_scale}    fine = (uint16_t)({scaled});\n"
+        scale = f"{read_scale}    fine = (uint_fast16_t)({scaled});\n"
     else:
-        scale = f"{read_scale}    if (scale)\n        fine = (uint16_t)({scaled});\n"
+        scale = f"{read_scale}    if (scale)\n        fine = (uint_fast16_t)({scaled});\n"
     most = min(1 << layout.code_bits, 65535) - 1
     # A code that no split asks for need not be cut off, unless it could be taken for another.
     asked = int(packed.coded.threshold.max(initial=0))
     is_cut = layout.missing == "split" or asked == most or code == "uint8_t"
-    cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut else ""
+    cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut and scale else ""
+    largest = most if is_cut and not scale else 0xFFFF
     missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed)};\n"
     clamp = "        if (bits > 0xFF800000)\n            bits = 0xFF800000;\n" if layout.missing == "none" else ""
     by_keys = ""
@@ -214,24 +216,30 @@ def _steps(packed: Packed) -> str:
 static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
 {{
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
-    uint16_t fine{", scale" if scale else ""};
+    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
+    uint_fast16_t fine{", scale" if scale else ""};
 {"" if layout.missing == "none" else missing}    if (power)
         below |= 0x800000;
     if (!(bits >> 31))
         below = -below;
 {by_keys}    if (power < shift) {{
-        shift = (uint8_t)(shift - power);
-        below >>= shift < 31 ? shift : 31;
+        shift = (uint_fast8_t)(shift - power);
+        if (shift > 24)
+            shift = 24;
+#if defined(__AVR__)
+        for (; shift > 7; shift = (uint_fast8_t)(shift - 8))
+            below >>= 8;
+#endif
+        below >>= shift;
     }} else {{
-        shift = (uint8_t)(power - shift);
+        shift = (uint_fast8_t)(power - shift);
         below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
     }}
     below += {offset};
     if (below > 0)
         return 0;
-    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
-{scale}{cut}    return {"" if code == "uint16_t" else "(uint8_t)"}fine;
+    fine = below < -{largest}L ? {largest} : (uint_fast16_t)-below;
+{scale}{cut}    return ({code})fine;
 }}
 """
 
@@ -260,12 +268,22 @@ static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t
 """
 
 
-def take(packed: Packed) -> str:
-    """Return the function that reads numbers of any width, up to 25 bits."""
+def widths_of_codes(packed: Packed) -> tuple[int, ...]:
+    """Return the bits of the numbers that say how features become codes."""
     layout = packed.layout
-    widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
-    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits, layout.grid_bits)
-    small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
+    return (layout.count_bits, layout.id_bits, layout.grid_bits, layout.size_bits, layout.category_bits)
+
+
+def reads_bits(packed: Packed) -> bool:
+    """Return whether what turns features into codes has numbers that are not whole bytes."""
+    layout = packed.layout
+    has_ids = layout.id_bits > 0 and not layout.has_map
+    return has_ids or (layout.grid == "ranks" and layout.n_ordered > 0) or layout.n_grids > 0 or layout.n_categorical > 0
+
+
+def take(widths: tuple[int, ...]) -> str:
+    """Return the function that reads numbers of any width, up to 25 bits, of these widths."""
+    small = "uint16_t" if max(widths) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)
 /* Inlined, there would be too many variables for the registers. */
 #define APART __attribute__((noinline))
@@ -294,10 +312,19 @@ def find_codes(packed: Packed, kind: str) -> str:
     layout = packed.layout
     where, declared, found = "k", "", ""
     if layout.has_map:
-        begin = layout.sections["features"]
-        declared = "    place f = 0;\n"
-        found = f"        while (!(BYTE({begin}u + (f >> 3)) >> (f & 7) & 1))\n            f++;\n"
-        where = "f++"
+        declared = f"    place map = {layout.sections['features']}u;\n    uint8_t byte = 0, left = 0;\n"
+        found = """        do {
+            byte >>= 1;
+            if (!left) {
+                byte = BYTE(map);
+                map++;
+                left = 8;
+            }
+            left--;
+            x++;
+        } while (!(byte & 1));
+"""
+        where = "-1"
     elif layout.id_bits:
         at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
         where = taken(at, layout.id_bits)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from billhook.codegen._balanced import balanced
 from billhook.codegen._columns import column_includes, column_lines
 from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
@@ -12,6 +13,7 @@ from billhook.codegen._names import comment, identifier, string_literal
 from billhook.packing import Packed
 
 COMPACT = Form()
+WRITERS = {"compact": compact, "balanced": balanced, "fast": fast}
 
 
 def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Sequence[str] = ()) -> str:
@@ -94,7 +96,7 @@ def float_literal(number: float) -> str:
 def source(packed: Packed, name: str = "model", form: Form = COMPACT) -> str:
     """Return the text of the source file."""
     prefix = identifier(name)
-    program = (compact if form.layout == "compact" else fast)(packed, form, prefix)
+    program = WRITERS[form.layout](packed, form, prefix)
     answers = [_answer(packed, program, prefix, suffix(kind), c_type(kind)) for kind in form.inputs]
     names = [] if packed.classes is None else [_class_name(packed, prefix)]
     includes = [f'#include "{prefix}.h"', *(["", "#include <math.h>"] if packed.link == "exp" else []), ""]

@@ -1,0 +1,278 @@
+"""The bytes of the balanced layout, made of a Packed: a little more of them than its own, read in fewer steps.
+
+Trees lie one after the other, each behind its length. A split is its test and two flags, whether its left and its
+right side are splits too, and then
+
+    both     the length of its left side, its left side, its right side
+    one      the leaf that the other side is, and then the split
+    neither  its left leaf, its right leaf
+
+so that a row that goes down reads only what it asks for, and never counts. Symmetric trees have the tests of their
+levels, and then all their leaves. All this is in whole bytes where that takes little more, else in bits. Where each
+tree adds to a column of its own, trees stand in the order of columns, with a length of 0 before each next column.
+
+What turns features into codes, and what scores begin with, is as in the Packed.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from billhook._types import Bytes, Int64Array
+from billhook.codegen._bit_stream import BitStream, Numbers, codings, fixed, shortest
+from billhook.codegen._test_fields import TestFields, up_to
+from billhook.packing import Packed
+
+# The quickest form is taken that has at most so many times the bytes of the compact layout.
+MOST_BYTES = 1.15
+
+
+class BalancedForm(NamedTuple):
+    """How a model is written.
+
+    Attributes
+    ----------
+    unit : {8, 1}
+        Bits: everything begins at a multiple of them.
+    value_bits : int
+        Of one number of a leaf.
+    has_table : bool
+        Whether leaves have numbers of entries of a table.
+    has_pairs : bool
+        Whether splits have numbers of tests, which are a table.
+    """
+
+    unit: int
+    value_bits: int
+    has_table: bool
+    has_pairs: bool
+
+
+@dataclass(frozen=True)
+class BalancedData:
+    """The bytes of a model, and what a program needs to know to read them.
+
+    Attributes
+    ----------
+    form : BalancedForm
+    data : uint8 array
+    sections : dict of str to int
+        Where "table", "pairs", "trees", "factors" and "base" begin, in bytes; "factors" is where the trees end.
+    head, test : TestFields
+        What a split begins with; an entry of the table of tests, or the same.
+    length, skip, entry : Numbers
+        How the lengths of trees (or their levels), those of left sides, and the numbers of entries are written.
+    row_bits : int
+        Of all numbers of a leaf, in a tree or in the table.
+    """
+
+    form: BalancedForm
+    data: Bytes
+    sections: dict[str, int]
+    head: TestFields
+    test: TestFields
+    length: Numbers
+    skip: Numbers
+    entry: Numbers
+    row_bits: int
+
+    @property
+    def leaf_bits(self) -> int:
+        """Bits of a leaf in a tree; if its entry has a long number, more."""
+        return self.entry.bits if self.form.has_table else self.row_bits
+
+
+def balanced_data(packed: Packed) -> BalancedData:
+    """Return the quickest form of a model that takes little more than the compact layout, or else the shortest."""
+    tables = (False, True) if packed.layout.n_entries else (False,)
+    narrow = packed.layout.leaf_bits
+    shortest_yet: BalancedData | None = None
+    # From the quickest on.
+    for unit, width, has_table, has_pairs in product((8, 1), (up_to(narrow, 8), narrow), tables, (False, True)):
+        if unit == 1 and width != narrow:
+            continue
+        made = _Writer(packed, BalancedForm(unit, width, has_table, has_pairs)).written()
+        if made.data.size <= MOST_BYTES * packed.nbytes:
+            return made
+        if shortest_yet is None or made.data.size < shortest_yet.data.size:
+            shortest_yet = made
+    assert shortest_yet is not None
+    return shortest_yet
+
+
+class _Writer:
+    """Writes a model in a form."""
+
+    def __init__(self, packed: Packed, form: BalancedForm) -> None:
+        self.packed, self.form = packed, form
+        layout = packed.layout
+        unit, coded = form.unit, packed.coded
+        self.is_leaf = coded.feature < 0
+        n_flags = 0 if layout.is_symmetric else 2
+        self.test = TestFields(
+            layout.code_bits,
+            layout.feature_bits,
+            int(layout.missing == "split"),
+            0 if form.has_pairs else n_flags,
+            unit,
+        )
+        parts = (coded.threshold, np.maximum(coded.feature, 0), coded.missing_left if self.test.missing_bits else 0)
+        tests = np.stack([np.broadcast_to(part, coded.n_nodes).astype(np.int64) for part in parts], axis=1)
+        self.different, number = np.unique(tests, axis=0, return_inverse=True)
+        pair_bits = int(len(self.different) - 1).bit_length()
+        self.head = TestFields(pair_bits, 0, 0, n_flags, unit) if form.has_pairs else self.test
+        # What a test is, but for its flags.
+        self.asked = number.ravel() if form.has_pairs else self.test.number(*tests.T)
+        self.rows, self.number = self._leaves()
+        self.row_bits = up_to(layout.n_values * form.value_bits, unit)
+        frequent = self.number[self.is_leaf]
+        is_fixed = layout.is_symmetric or unit == 1
+        largest = int(frequent.max(initial=0))
+        self.entry = fixed(largest, unit) if is_fixed else shortest(frequent, unit)
+
+    def _leaves(self) -> tuple[list[list[int]], Int64Array]:
+        """Return the different leaves, from the most common on, and for each node the number of its own."""
+        packed, layout = self.packed, self.packed.layout
+        coded, begin = packed.coded, layout.sections["factors"]
+        factor = packed.data[begin : begin + layout.n_columns].astype(np.int64) if layout.factor_bits else np.ones(1)
+        value = coded.value.astype(np.int64)
+        if layout.n_values == 1 and factor.size > 1:
+            factor = np.repeat(factor[coded.tree_column], np.diff(coded.offset))[:, None]
+        value = np.where(self.is_leaf[:, None], value // factor.astype(np.int64) + layout.bias, 0)
+        rows, number, counts = np.unique(value[self.is_leaf], axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        numbers = np.zeros(coded.n_nodes, np.int64)
+        numbers[self.is_leaf] = place[number.ravel()]
+        return rows[order].tolist(), numbers
+
+    def written(self) -> BalancedData:
+        """Return the bytes."""
+        packed, layout = self.packed, self.packed.layout
+        table, pairs = BitStream(), BitStream()
+        if self.form.has_table:
+            for row in self.rows:
+                self._add_row(table, row)
+        if self.form.has_pairs:
+            for number in self.test.number(*self.different.T).tolist():
+                pairs.add(number, self.test.bits)
+        trees, length, skip = self._symmetric() if layout.is_symmetric else self._trees()
+        parts = {
+            "codes": packed.data[: layout.sections["trees"]],
+            "table": table.as_bytes(),
+            "pairs": pairs.as_bytes(),
+            "trees": trees.as_bytes(),
+            "factors": packed.data[layout.sections["factors"] : layout.sections["base"]],
+            "base": packed.data[layout.sections["base"] :],
+        }
+        starts = np.cumsum([0, *(part.size for part in parts.values())]).tolist()
+        return BalancedData(
+            self.form,
+            np.concatenate(list(parts.values())),
+            dict(zip(parts, starts, strict=False)),
+            self.head,
+            self.test,
+            length,
+            skip,
+            self.entry,
+            self.row_bits,
+        )
+
+    def _add_row(self, stream: BitStream, row: list[int]) -> None:
+        for number in row:
+            stream.add(number, self.form.value_bits)
+        stream.add(0, self.row_bits - len(row) * self.form.value_bits)
+
+    def _add_leaf(self, stream: BitStream, node: int) -> None:
+        if self.form.has_table:
+            stream.add_coded(int(self.number[node]), self.entry)
+        else:
+            self._add_row(stream, self.rows[self.number[node]])
+
+    def _symmetric(self) -> tuple[BitStream, Numbers, Numbers]:
+        """Return symmetric trees, and how their numbers of levels are written."""
+        coded, stream = self.packed.coded, BitStream()
+        sizes = np.diff(coded.offset).tolist()
+        length = fixed(max(sizes).bit_length() - 1, self.form.unit)
+        asked = self.asked.tolist()
+        for tree, n_before in self._in_order():
+            for _ in range(n_before):
+                stream.add_coded(0, length)
+            n_levels = sizes[tree].bit_length() - 1
+            stream.add_coded(n_levels, length)
+            root = int(coded.offset[tree])
+            for level in range(n_levels):
+                stream.add(asked[root + (1 << level) - 1], self.head.bits)
+            for leaf in range((1 << n_levels) - 1, sizes[tree]):
+                self._add_leaf(stream, root + leaf)
+        return stream, length, Numbers(0)
+
+    def _trees(self) -> tuple[BitStream, Numbers, Numbers]:
+        """Return the trees, how their lengths are written, and those of left sides."""
+        coded, unit, stream = self.packed.coded, self.form.unit, BitStream()
+        first = np.repeat(coded.offset[:-1], np.diff(coded.offset))
+        left = np.where(self.is_leaf, -1, coded.left + first).tolist()
+        right = np.where(self.is_leaf, -1, coded.right + first).tolist()
+        skip, size = self._skips(left, right)
+        roots = coded.offset[:-1].tolist()
+        # A tree without splits gets one with two equal sides.
+        sizes = [size[root] + (self.head.bits + size[root] if left[root] < 0 else 0) for root in roots]
+        length = fixed(max(sizes) // unit, unit)
+        asked = self.asked.tolist()
+        for tree, n_before in self._in_order():
+            for _ in range(n_before):
+                stream.add_coded(0, length)
+            stream.add_coded(sizes[tree] // unit, length)
+            if left[roots[tree]] < 0:
+                stream.add(0, self.head.bits)
+                self._add_leaf(stream, roots[tree])
+                self._add_leaf(stream, roots[tree])
+                continue
+            ahead = [roots[tree]]
+            while ahead:
+                node = ahead.pop()
+                sides = [side for side in (left[node], right[node]) if left[side] >= 0]
+                flags = (left[left[node]] >= 0) | (left[right[node]] >= 0) << 1
+                stream.add(asked[node] | self.head.flags(flags), self.head.bits)
+                if len(sides) == 2:
+                    stream.add_coded(size[left[node]] // unit, skip)
+                for side in (left[node], right[node]):
+                    if left[side] < 0:
+                        self._add_leaf(stream, side)
+                ahead += reversed(sides)
+        return stream, length, skip
+
+    def _skips(self, left: list[int], right: list[int]) -> tuple[Numbers, list[int]]:
+        """Return the shortest way to write how long left sides are, and the bits of each node and all below it."""
+        of_leaf = [self.entry.length(number) for number in self.number.tolist()] if self.form.has_table else None
+        best: tuple[int, Numbers, list[int]] | None = None
+        unit = self.form.unit
+        for skip in codings(unit):
+            size = [0] * len(left)
+            for node in reversed(range(len(left))):
+                if left[node] < 0:
+                    size[node] = self.row_bits if of_leaf is None else of_leaf[node]
+                    continue
+                a, b = size[left[node]], size[right[node]]
+                size[node] = self.head.bits + a + b
+                if left[left[node]] >= 0 and left[right[node]] >= 0:
+                    if a // unit > skip.largest:
+                        break
+                    size[node] += skip.length(a // unit)
+            else:
+                total = sum(size[root] for root in self.packed.coded.offset[:-1].tolist())
+                if best is None or total < best[0]:
+                    best = total, skip, size
+        assert best is not None
+        return best[1], best[2]
+
+    def _in_order(self) -> list[tuple[int, int]]:
+        """Return the trees in the order in which they are written, and how many next columns begin before each."""
+        if not self.packed.layout.column_bits:
+            return [(tree, 0) for tree in range(self.packed.layout.n_trees)]
+        column = self.packed.coded.tree_column
+        order = np.argsort(column, kind="stable")
+        return list(zip(order.tolist(), np.diff(column[order], prepend=0).tolist(), strict=True))
