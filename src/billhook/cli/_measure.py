@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         [target.name for target in targets()] if arguments.target == "all" else [target_named(arguments.target).name]
     )
     print(f"{arguments.model}: {packed!r}", file=sys.stderr)
-    layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
+    layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "all" else (arguments.layout,)
     with _interrupt.stoppable(), ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:
         attempts = measure_each(
             packed,

@@ -1,24 +1,10 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
+from billhook.codegen._codes import counters, find_codes, functions_of_codes, widths_of_codes
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._numbers import ask, number_of_test, split_type
-from billhook.codegen._reader import (
-    BITS_OF_FLOAT,
-    BITS_OF_WHOLE,
-    bit_of,
-    code_type,
-    count,
-    counters,
-    data,
-    find_codes,
-    functions_of_codes,
-    mask,
-    missing_code,
-    place,
-    take,
-    taken,
-    whole,
-)
+from billhook.codegen._reader import APART, AT_BIT, add_values, bit_of, count, data, mask, place, take, taken, whole
+from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
 
 TREES = """/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
@@ -29,22 +15,28 @@ SYMMETRIC = """/* Trees lie one after the other. All splits on a level ask the s
 
 def compact(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
-    n_used = packed.layout.n_used
     text = "\n".join(
         [
-            data(packed, packed.nbytes),
+            data(packed.data),
             place(packed.nbytes),
-            take(packed),
-            *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
-            *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
-            *functions_of_codes(packed),
+            take(_widths(packed)),
+            APART,
+            *functions_of_codes(packed, form),
             *([ask(packed)] if packed.layout.ask_bits else []),
             *([number_of_test(packed)] if packed.layout.group else []),
+            *([SHAPES] if packed.layout.n_inner and not packed.layout.is_symmetric else []),
             _add_trees(packed),
             *(_scores(packed, kind, prefix) for kind in form.inputs),
         ]
     )
     return Program(text)
+
+
+def _widths(packed: Packed) -> tuple[int, ...]:
+    """Return the bits of all numbers that are read, but for those that are read in parts."""
+    layout = packed.layout
+    of_trees = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.pair_bits)
+    return (*widths_of_codes(packed), *of_trees, layout.entry_bits if layout.n_entries else 0)
 
 
 def _scores(packed: Packed, kind: Input, prefix: str) -> str:
@@ -66,7 +58,7 @@ def _add_trees(packed: Packed) -> str:
     """Return the function that walks down all trees and adds up their leaves."""
     layout = packed.layout
     most = layout.least_inner + (1 << layout.tree_bits) - 1
-    node = "uint8_t" if most < 2**7 else "uint16_t" if most < 2**15 else "uint32_t"
+    node = "uint_fast8_t" if most < 2**7 else "uint_fast16_t" if most < 2**15 else "uint32_t"
     nodes = split_type(packed)
     codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
     codes = "const uint8_t *answers, " if layout.ask_bits else codes
@@ -85,9 +77,8 @@ def _add_trees(packed: Packed) -> str:
     if layout.factor_bits:
         start, finish = f"    for (c = 0; c < {layout.n_columns}; c++)\n        scores[c] = 0;\n", start
     counters = f"    {count(layout.n_columns)} c;\n" if layout.n_columns > 1 else ""
-    counters += "    place value;\n" if layout.n_values > 1 else ""
     return f"""{comment}
-static void add_trees({codes}int32_t *scores)
+static APART void add_trees({codes}int32_t *scores)
 {{
     {nodes} first = 0, leaf = 0; /* of the tree */
     place tree;
@@ -104,42 +95,59 @@ def _base(packed: Packed) -> str:
     layout = packed.layout
     if layout.n_columns == 1:
         return f"    scores[0] = {layout.base};\n"
-    three = "((uint32_t)BYTE(at + 2u) << 16 | HALF(at))"
-    more = {0: "", 1: "(int32_t)BYTE(at) + ", 2: "(int32_t)HALF(at) + ", 3: f"(int32_t){three} + "}
-    if layout.base_bytes == 4:  # all of an unsigned number, in which the sum comes round to what it is
-        base = f"(int32_t)(WORD(at) + {layout.base & 0xFFFFFFFF}ul)"
-    else:
-        base = f"{more[layout.base_bytes]}{layout.base}"
-    where = f"        place at = (place)({whole(layout.sections['base'])} + {layout.base_bytes}u * c);\n"
+    where, base = base_of_column(packed, layout.sections)
     value = base
     if layout.factor_bits:
-        where += f"        place factor = (place)({whole(layout.sections['factors'])} + c);\n"
         value = f"(int32_t)((uint32_t)scores[c] * BYTE(factor) + (uint32_t)({base}))"
-    where = where if layout.base_bytes else where.partition("\n")[2]
     return f"""    for (c = 0; c < {layout.n_columns}; c++) {{
 {where}        scores[c] = {value};
     }}
 """
 
 
+def base_of_column(packed: Packed, sections: dict[str, int]) -> tuple[str, str]:
+    """Return declarations of where numbers of column c are, and an expression for what its score begins with."""
+    layout = packed.layout
+    three = "((uint32_t)BYTE(at + 2u) << 16 | HALF(at))"
+    more = {0: "", 1: "(int32_t)BYTE(at) + ", 2: "(int32_t)HALF(at) + ", 3: f"(int32_t){three} + "}
+    if layout.base_bytes == 4:  # all of an unsigned number, in which the sum comes round to what it is
+        base = f"(int32_t)(WORD(at) + {layout.base & 0xFFFFFFFF}ul)"
+    else:
+        base = f"{more[layout.base_bytes]}({layout.base})"
+    where = f"        place at = (place)({whole(sections['base'])} + {layout.base_bytes}u * c);\n"
+    where = where if layout.base_bytes else ""
+    if layout.factor_bits:
+        where += f"        place factor = (place)({whole(sections['factors'])} + c);\n"
+    return where, base
+
+
 def _add_leaf(packed: Packed) -> str:
     """Return statements that add the numbers of the leaf that `split` is to the scores."""
     layout = packed.layout
-    value = f"{bit_of(packed, 'leaves')} + (place)(leaf + split) * {layout.n_values * layout.leaf_bits}u"
+    section, number = "leaves", "leaf + split"
     if layout.n_entries:
         bits = layout.entry_bits
-        entry = taken(f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)", bits)
-        value = f"{bit_of(packed, 'table')} + (place)({entry}) * {layout.n_values * layout.leaf_bits}u"
+        at = f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)"
+        section, number = "table", f"({taken(at, bits)})"
+    # Of whole bytes, the place of a byte, else that of a bit.
+    in_bytes = layout.leaf_bits % 8 == 0
+    size, begin = layout.n_values * layout.leaf_bits, bit_of(packed, section)
+    if in_bytes:
+        size, begin = size // 8, whole(layout.sections[section])
+    value = f"(place)({begin} + (place)({number}) * {size}u)"
+    read = "BYTE({0})" if layout.leaf_bits == 8 else "HALF({0})"
+    read = read if in_bytes else taken("{0}", layout.leaf_bits)
     if layout.n_values == 1:
         column = "size >> {}" if layout.tree_bits + layout.column_bits <= 16 else "take((place)(tree + {}u))"
         into = f"{column.format(layout.tree_bits)} & {mask(layout.column_bits)}" if layout.column_bits else "0"
-        return f"        scores[{into}] += (int32_t)({taken(f'(place)({value})', layout.leaf_bits)});\n"
-    return f"""        value = (place)({value});
-        for (c = 0; c < {layout.n_values}; c++) {{
-            scores[c] += (int32_t)({taken("value", layout.leaf_bits)});
-            value = (place)(value + {layout.leaf_bits});
-        }}
-"""
+        return f"        scores[{into}] += (int32_t)({read.format(value)});\n"
+    lines = [f"place at = {value};"]
+    if in_bytes:
+        add = [f"    scores[c] += (int32_t){read.format('at')};", f"    at = (place)(at + {layout.leaf_bits // 8}u);"]
+        lines += [f"for (c = 0; c < {layout.n_values}; c++) {{", *add, "}"]
+    else:
+        lines += add_values(layout.n_values, layout.leaf_bits, "scores", "int32_t", AT_BIT, "BYTE(at)", "at++;")
+    return "".join(f"        {line}\n" for line in lines)
 
 
 def _ask_test(packed: Packed, which: str) -> tuple[str, str]:
@@ -187,46 +195,55 @@ def _walk_levels(packed: Packed) -> str:
 def _walk(packed: Packed, node: str) -> str:
     """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
     read, right = _ask_test(packed, "first + split")
-    return f""", shape = 0, found = 0; /* bits of the tree read, ones among them */
-        number bits;
-        uint8_t bit;
-#if defined(__AVR__)
-        place at = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
-        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
-#endif
+    return f""", ones = 0, to; /* ones among the shapes that the walk has left behind */
+        uint_fast8_t before = (uint_fast8_t)(2 * (first & 3)); /* bits in the same byte, of another tree */
+        {node} passed = ({node})(0 - before);
+        place shapes = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
+        shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
         do {{
-            {node} to;
+            number bits;
 {read}            to = ({node})(2 * split + ({right}));
+            while (({node})(to - passed) >= N_SHAPES) {{
+                ones = ({node})(ones + ones_of(some));
+                shapes = (place)(shapes + N_SHAPES / 8u);
+                some = SHAPES(shapes);
+                passed = ({node})(passed + N_SHAPES);
+            }}
+            bit = power((uint8_t)(to - passed));
+            split = ({node})(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
+        }} while (some & bit);
+        split = ({node})(to + 1 - split)"""
+
+
+SHAPES = """/* Shapes are read so many bits at a time. */
 #if defined(__AVR__)
-            do {{
-                if (!left) {{
-                    at++;
-                    byte = BYTE(at);
-                    left = 8;
-                }}
-                left--;
-                bit = byte & 1;
-                byte >>= 1;
-                found = ({node})(found + bit);
-                shape++;
-            }} while (shape <= to);
+typedef uint8_t shapes_t;
+#define SHAPES(at) BYTE(at)
+#define N_SHAPES 8
+/* 2 to the power of n: this processor shifts bit by bit. */
+static INLINE uint8_t power(uint8_t n)
+{
+    uint8_t result = n & 1 ? 2 : 1;
+    if (n & 2)
+        result = (uint8_t)(result << 2);
+    return n & 4 ? (uint8_t)(result << 4) : result;
+}
+static INLINE uint8_t ones_of(uint8_t bits)
+{
+    bits = (uint8_t)(bits - (bits >> 1 & 0x55));
+    bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
+    return (uint8_t)((bits + (bits >> 4)) & 15);
+}
 #else
-            do {{
-                {node} n = ({node})(to - shape);
-                number ones;
-                if (n > WINDOW)
-                    n = WINDOW;
-                bits = take((place)({bit_of(packed, "shapes")} + 2 * (place)first + shape));
-                shape = ({node})(shape + n);
-                ones = bits & (((number)1 << n) - 1);
-                for (; ones; ones &= ones - 1)
-                    found++;
-                bits >>= n;
-            }} while (shape != to);
-            bit = bits & 1;
-            found = ({node})(found + bit);
-            shape++;
+typedef uint32_t shapes_t;
+#define SHAPES(at) WORD(at)
+#define N_SHAPES 32
+static INLINE uint32_t power(uint_fast8_t n) { return (uint32_t)1 << n; }
+static INLINE uint32_t ones_of(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
 #endif
-            split = found;
-        }} while (bit);
-        split = ({node})(shape - 1 - found)"""
+"""

@@ -52,15 +52,16 @@ def emit(
         The prefix of all names in C.
     runtime : {"c", "micropython", "rust", "web"}, optional
         The program that reads the model as a blob: it need not be compiled anew for another model.
-    layout : {"compact", "fast"}, optional
-        ``"compact"``: the fewest bytes. ``"fast"``: trees as comparisons in the program, which take several times
-        the flash and a fraction of the time. Both give the same scores. By default as `optimize` says.
+    layout : {"compact", "balanced", "fast"}, optional
+        ``"compact"``: the fewest bytes. ``"balanced"``: some more bytes, in the order in which they are read, and a
+        fraction of the time. ``"fast"``: trees as comparisons in the program, which take several times the flash
+        and the least time. All give the same scores. By default as `optimize` says.
     optimize : {"size", "speed"}
-        What a layout that is not given is chosen for. ``"size"``: the compact one. ``"speed"``: the fast one if it
+        What a layout that is not given is chosen for. ``"size"``: the compact one. ``"speed"``: the fastest that
         fits the target, which the compiler for it has to tell.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         The types of the features in C. With integers the program needs no floats. By default all three types in the
-        compact layout, and floats alone in the fast layout, which has all trees once for each type.
+        compact and balanced layouts, and floats alone in the fast one, which has all trees once for each type.
     names : bool
         Whether the program knows the names of the classes, or only their numbers.
     package : {"cmake", "esp-idf", "platformio", "zephyr"} or several of these

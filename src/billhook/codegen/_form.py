@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from billhook._checks import resolve_name
 from billhook.codegen._targets import Target
 
-LayoutName = Literal["compact", "fast"]
+LayoutName = Literal["compact", "balanced", "fast"]
 Input = Literal["float", "int16", "uint8"]
 
 
@@ -20,7 +20,7 @@ class Form:
 
     Attributes
     ----------
-    layout : {"compact", "fast"}
+    layout : {"compact", "balanced", "fast"}
     inputs : tuple of {"float", "int16", "uint8"}
         What kinds of features the program takes.
     is_small : bool
@@ -53,7 +53,7 @@ def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> 
     """Return the checked form; without `inputs` all kinds, or floats alone where each kind takes trees of its own."""
     chosen: LayoutName = resolve_name(layout, {name: name for name in get_args(LayoutName)}, "there is no layout")
     if inputs is None:
-        inputs = get_args(Input) if chosen == "compact" else ("float",)
+        inputs = ("float",) if chosen == "fast" else get_args(Input)
     if not isinstance(inputs, str | Iterable):
         raise TypeError(f'inputs must be "float", "int16", "uint8" or several of these, not {inputs!r}')
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from billhook.codegen._form import Form, form_of
-from billhook.codegen._reader import code_type
+from billhook.codegen._steps import code_type
 from billhook.codegen._targets import Target
 from billhook.interop import as_forest
 from billhook.packing import Packed, pack
@@ -35,7 +35,7 @@ def data_limit(target: Target, reserve: int = 0) -> int | None:
 
 def least_flash(packed: Packed, form: Form) -> int:
     """Return how many bytes a model takes at least, data and code."""
-    if form.layout == "compact":
+    if form.layout != "fast":
         return packed.nbytes + LEAST_CODE
     return packed.layout.n_splits * LEAST_BYTES_A_SPLIT
 
@@ -43,7 +43,7 @@ def least_flash(packed: Packed, form: Form) -> int:
 def least_stack(packed: Packed, form: Form) -> int:
     """Return how many bytes of memory features and scores take at least while a row is computed."""
     scores = 4 * packed.layout.n_columns
-    has_codes = form.layout == "compact" or packed.layout.n_categorical > 0
+    has_codes = form.layout != "fast" or packed.layout.n_categorical > 0
     if form.inputs[0] == "float" and not has_codes and not form.is_small:
         return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
     if not has_codes and form.inputs[0] != "float":

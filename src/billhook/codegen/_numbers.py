@@ -1,6 +1,7 @@
 """C that reads numbers of unequal length: tables of gaps, and groups of numbers."""
 
-from billhook.codegen._reader import bit_of, code_type, count, missing_code, taken
+from billhook.codegen._reader import bit_of, count, taken
+from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Group, Packed
 
 # A third of a number up to this is its product with this one, by 2^16.
@@ -9,7 +10,7 @@ LARGEST_BY_THIRD, THIRD = 2**15, 21846
 
 def split_type(packed: Packed) -> str:
     """Return the type of the number of a split, or a leaf, of all trees."""
-    return "uint16_t" if packed.layout.n_leaves < 2**16 else "uint32_t"
+    return "uint_fast16_t" if packed.layout.n_leaves < 2**16 else "uint32_t"
 
 
 def ask(packed: Packed) -> str:

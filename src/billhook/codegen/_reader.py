@@ -1,52 +1,66 @@
-"""C that reads a model's bytes and turns the values of features into codes."""
+"""C that reads a model's bytes."""
 
-import numpy as np
+from collections.abc import Sequence
+from itertools import pairwise
 
-from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer
+from billhook._types import Bytes
+from billhook.packing import Packed
 
 # The largest array that avr-gcc compiles is one of 32,767 bytes.
 PART = 32_000
 
 
-def data(packed: Packed, n_bytes: int) -> str:
-    """Return the first bytes of a model as a constant array, and how they are read."""
-    numbers = packed.data[:n_bytes].tolist() or [0]
+def data(content: Bytes, cuts: Sequence[int] = ()) -> str:
+    """Return bytes of a model as a constant array, and how they are read.
+
+    What is too long for an array is in parts, which end at one of the `cuts` if possible.
+    """
+    numbers = content.tolist() or [0]
     if len(numbers) <= PART:
         return f"{NEAR}\nstatic const uint8_t data[{len(numbers)}] FLASH = {{\n{_rows(numbers)}\n}};\n\n{NEAR_READ}"
-    parts = [numbers[start : start + PART] for start in range(0, len(numbers), PART)]
+    ends = parts_of(len(numbers), cuts) or [*range(PART, len(numbers), PART), len(numbers)]
+    parts = [numbers[start:end] for start, end in pairwise([0, *ends])]
     macros = [f"#define PART_{k} \\\n" + _rows(part).replace("\n", " \\\n") for k, part in enumerate(parts)]
+    # Each with the first bytes of the next, so that no number is in two of them.
+    more = ["".join(f", {number}" for number in numbers[end : end + 3]) for end in ends]
     arrays = "\n".join(
-        f"static const uint8_t data_{k}[{len(part)}] PROGMEM = {{ PART_{k} }};" for k, part in enumerate(parts)
+        f"static const uint8_t data_{k}[{len(part) + after.count(',')}] PROGMEM = {{ PART_{k}{after} }};"
+        for k, (part, after) in enumerate(zip(parts, more, strict=True))
     )
     steps = "\n".join(
-        f"    if (at < {len(part)}u)\n        return IN_PART(data_{k}, at);\n    at -= {len(part)}u;"
+        f"    if (at < {len(part)}u)\n        return ADDRESS(data_{k}) + at;\n    at -= {len(part)}u;"
         for k, part in enumerate(parts[:-1])
     )
-    last = f"    return IN_PART(data_{len(parts) - 1}, at);"
     return f"""{chr(10).join(macros)}
 
 #if defined(__AVR__)
 /* In parts, since the compiler takes no larger arrays; some may lie beyond what 16 bits can address. */
 #include <avr/pgmspace.h>
-#if defined(__AVR_HAVE_ELPM__)
-#define IN_PART(part, at) pgm_read_byte_far(pgm_get_far_address(part) + (at))
-#else
-#define IN_PART(part, at) pgm_read_byte((part) + (at))
-#endif
+{FAR_READ}
 {arrays}
 
-static uint8_t byte_at(uint32_t at)
+static uint32_t address_of(uint32_t at)
 {{
 {steps}
-{last}
+    return ADDRESS(data_{len(parts) - 1}) + at;
 }}
-#define BYTE(at) byte_at(at)
 #else
 {ELSEWHERE}
 static const uint8_t data[{len(numbers)}] FLASH = {{ {", ".join(f"PART_{k}" for k in range(len(parts)))} }};
-#endif
+{BYTE_BY_BYTE}#endif
+"""
 
-{BYTE_BY_BYTE}"""
+
+def parts_of(n_bytes: int, cuts: Sequence[int]) -> list[int] | None:
+    """Return where parts that are not too long end, if each can end at one of the cuts, which are ascending."""
+    ends, begin = [], 0
+    while n_bytes - begin > PART:
+        end = next((cut for cut in reversed(cuts) if cut - begin <= PART), begin)
+        if end <= begin:
+            return None
+        ends.append(end)
+        begin = end
+    return [*ends, n_bytes]
 
 
 def _rows(numbers: list[int]) -> str:
@@ -73,6 +87,17 @@ NEAR = f"""#if defined(__AVR__)
 BYTE_BY_BYTE = """#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 """
+FAR_READ = """#if defined(__AVR_HAVE_ELPM__)
+#define ADDRESS(part) pgm_get_far_address(part)
+#define BYTE(at) pgm_read_byte_far(address_of(at))
+#define HALF(at) pgm_read_word_far(address_of(at))
+#define WORD(at) pgm_read_dword_far(address_of(at))
+#else
+#define ADDRESS(part) (uint32_t)(uint16_t)(part)
+#define BYTE(at) pgm_read_byte(address_of(at))
+#define HALF(at) pgm_read_word(address_of(at))
+#define WORD(at) pgm_read_dword(address_of(at))
+#endif"""
 NEAR_READ = f"""#if defined(__AVR__)
 #define BYTE(at) pgm_read_byte(data + (at))
 #define HALF(at) pgm_read_word(data + (at))
@@ -81,30 +106,10 @@ NEAR_READ = f"""#if defined(__AVR__)
 {BYTE_BY_BYTE}#endif
 """
 
-BITS_OF_FLOAT = """static uint32_t bits_of(float x)
-{
-    union { float number; uint32_t bits; } both;
-    both.number = x;
-    return both.bits;
-}
-"""
-
-BITS_OF_WHOLE = """/* The bits of the float of a whole number. */
-static uint32_t bits_of_whole(int16_t x)
-{
-    uint32_t size = x < 0 ? (uint32_t)-(int32_t)x : (uint32_t)x, high = x < 0 ? 406 : 150;
-    if (!size)
-        return 0;
-    for (; size < 0x800000; size += size)
-        high--;
-    return high << 23 | (size & 0x7FFFFF);
-}
-"""
-
 
 def place(n_bytes: int) -> str:
     """Return the definition of the type of a place in so many bytes."""
-    return f"typedef {'uint16_t' if n_bytes * 8 < 2**16 else 'uint32_t'} place; /* in bits or bytes */\n"
+    return f"typedef {'uint_fast16_t' if n_bytes * 8 < 2**16 else 'uint32_t'} place; /* in bits or bytes */\n"
 
 
 def count(n: int) -> str:
@@ -127,241 +132,67 @@ def mask(bits: int) -> str:
     return hex((1 << bits) - 1) + ("" if bits < 16 else "u" if bits == 16 else "ul")
 
 
-def code_type(packed: Packed) -> str:
-    """Return the smallest type that holds every code and, where it matters, one more for missing values."""
-    n_codes = max((int(quantizer.n_codes) for quantizer in packed.quantizers), default=0)
-    asked = int(packed.coded.threshold.max(initial=0))
-    needs_more = packed.layout.missing == "split" or (packed.layout.missing == "right" and asked == 0xFF)
-    return "uint8_t" if n_codes + needs_more <= 2**8 else "uint16_t"
-
-
-def missing_code(packed: Packed) -> int:
-    """Return the code of a missing value: one that goes the way that all splits send it."""
-    if packed.layout.missing == "left":
-        return 0
-    return 0xFF if code_type(packed) == "uint8_t" else 0xFFFF
-
-
-def code_of(packed: Packed) -> str:
-    """Return the function from the bits of a float to its code."""
-    return _ranks(packed) if packed.layout.grid == "ranks" else _steps(packed)
-
-
-def _ranks(packed: Packed) -> str:
-    layout = packed.layout
-    begin = layout.sections["grids"] + -(-layout.count_bits * layout.n_ordered // 8)
-    missing = f"""    if ((key & 0x7FFFFFFF) > 0x7F800000)
-        return {missing_code(packed)};
-"""
-    ranks = [ranks.thresholds for ranks in packed.quantizers if isinstance(ranks, RankQuantizer)]
-    has_infinity = any(bool(np.isinf(thresholds[-1:]).any()) for thresholds in ranks)
-    above = (
-        "    if (key > 0xFF800000)\n        key = 0xFF800000;\n" if layout.missing == "none" and has_infinity else ""
-    )
-    return f"""/* How many of the n thresholds from `first` on lie below x. */
-static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
-{{
-    uint16_t low = 0;
-{"" if layout.missing == "none" else missing}    if (key == 0x80000000)
-        key = 0;
-    key = key & 0x80000000 ? ~key : key | 0x80000000;
-{above}    while (low < n) {{
-        uint16_t middle = (uint16_t)(low + (n - low) / 2);
-        place at = (place)({begin} + 4 * (first + middle));
-        if (WORD(at) < key)
-            low = (uint16_t)(middle + 1);
-        else
-            n = middle;
-    }}
-    return ({code_type(packed)})low;
-}}
-"""
-
-
-def _steps(packed: Packed) -> str:
-    layout = packed.layout
-    code = code_type(packed)
-    at_offset = layout.shift_bytes
-    at_scale = at_offset + layout.offset_bytes
-    shift = str(layout.shift)
-    if layout.shift_bytes:
-        shift = f"(uint8_t)({shift} + BYTE(at))" if layout.shift else "BYTE(at)"
-    offset = f"{layout.offset}"
-    if layout.offset_bytes:
-        cut = f" & {mask(8 * layout.offset_bytes)}" if layout.offset_bytes < 4 else ""
-        offset = f"(int32_t)(WORD(at + {at_offset}u){cut}) + ({offset})"
-    scales = [quantizer.scale > 0 for quantizer in packed.quantizers if isinstance(quantizer, UniformQuantizer)]
-    scaled = f"(uint16_t)((uint32_t)fine * scale >> 16) >> {15 - layout.code_bits}"
-    if layout.code_bits == 16:
-        scaled = "(uint32_t)fine * scale >> 15"
-    more = {0: "", 1: f" + BYTE(at + {at_scale}u)", 2: f" + HALF(at + {at_scale}u)"}[layout.scale_bytes]
-    read_scale = f"    scale = (uint16_t)({layout.scale}u{more});\n"
-    if layout.scale == 0 and layout.scale_bytes == 2:
-        read_scale = f"    scale = HALF(at + {at_scale}u);\n"
-    if not any(scales):
-        scale = ""
-    elif all(scales):
-        scale = f"{read_scale}    fine = (uint16_t)({scaled});\n"
-    else:
-        scale = f"{read_scale}    if (scale)\n        fine = (uint16_t)({scaled});\n"
-    most = min(1 << layout.code_bits, 65535) - 1
-    # A code that no split asks for need not be cut off, unless it could be taken for another.
-    asked = int(packed.coded.threshold.max(initial=0))
-    is_cut = layout.missing == "split" or asked == most or code == "uint8_t"
-    cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut else ""
-    missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed)};\n"
-    clamp = "        if (bits > 0xFF800000)\n            bits = 0xFF800000;\n" if layout.missing == "none" else ""
-    by_keys = ""
-    if any(getattr(quantizer, "is_by_keys", False) for quantizer in packed.quantizers):
-        by_keys = f"""    if (shift <= {KEY_SHIFTS[1]}) {{ /* steps by the order of floats */
-        if (bits == 0x80000000)
-            bits = 0;
-        bits = bits >> 31 ? ~bits : bits | 0x80000000;
-{clamp}        below = -(int32_t)(bits >> shift);
-    }} else
-"""
-    formula = "ceil(x 2^power) - offset"
-    formula = f"floor(({formula}) scale / 2^{31 - layout.code_bits})" if scale else formula
-    return f"""/* {formula}, in whole numbers; the feature's shift is 150 - power. */
-static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
-{{
-    int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
-    uint16_t fine{", scale" if scale else ""};
-{"" if layout.missing == "none" else missing}    if (power)
-        below |= 0x800000;
-    if (!(bits >> 31))
-        below = -below;
-{by_keys}    if (power < shift) {{
-        shift = (uint8_t)(shift - power);
-        below >>= shift < 31 ? shift : 31;
-    }} else {{
-        shift = (uint8_t)(power - shift);
-        below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
-    }}
-    below += {offset};
-    if (below > 0)
-        return 0;
-    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
-{scale}{cut}    return {"" if code == "uint16_t" else "(uint8_t)"}fine;
-}}
-"""
-
-
-def code_of_category(packed: Packed) -> str:
-    """Return the function from the bits of a float to the code of the category that it is, cut off towards zero."""
-    layout = packed.layout
-    missing = f"""    if ((bits & 0x7FFFFFFF) > 0x7F800000)
-        return {missing_code(packed)};
-"""
-    at = f"(place)(table + (place)category * {layout.category_bits}u)"
-    return f"""/* The code of the category that a number is, cut off towards zero; the highest if it is in no set. */
-static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t n)
-{{
-    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7);
-    uint16_t category = 0;
-{"" if layout.missing == "none" else missing}    if (power >= 127) {{
-        if (power > 142 || bits >> 31)
-            return {(1 << layout.category_bits) - 1};
-        category = (uint16_t)((0x800000 | (bits & 0x7FFFFF)) >> (150 - power));
-    }}
-    if (category >= n)
-        return {(1 << layout.category_bits) - 1};
-    return ({code_type(packed)})({taken(at, layout.category_bits)});
-}}
-"""
-
-
-def take(packed: Packed) -> str:
-    """Return the function that reads numbers of any width, up to 25 bits."""
-    layout = packed.layout
-    widths = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.count_bits, layout.id_bits)
-    numbers = (layout.entry_bits if layout.n_entries else 0, layout.pair_bits, layout.grid_bits)
-    small = "uint16_t" if max(*widths, *numbers) <= 16 else "uint32_t"
+def take(widths: tuple[int, ...]) -> str:
+    """Return the function that reads numbers of any width, up to 25 bits, of these widths."""
+    bits = max(widths)
+    # Three bytes hold up to 17 bits, wherever they begin.
+    window = "WORD(at >> 3)" if bits > 17 else "((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))"
     return f"""#if defined(__AVR__)
-/* Inlined, there would be too many variables for the registers. */
-#define APART __attribute__((noinline))
-typedef {small} number;
+typedef {"uint16_t" if bits <= 16 else "uint32_t"} number;
+#define WINDOW(at) WORD(at >> 3)
 #else
-#define APART
 typedef uint32_t number;
-#define WINDOW 24
+#define WINDOW(at) {window}
 #endif
 
 /* Return the number that begins at this bit, and what comes after it. */
 static number take(place at)
 {{
-    return (number)(WORD(at >> 3) >> (at & 7));
+    return (number)(WINDOW(at) >> (at & 7));
 }}
+"""
+
+
+# What a window of bits is before any is read: at a byte, or at a bit of one.
+AT_BYTE = ("window = 0", "have = 0")
+AT_BIT = ("window = (window_t)(BYTE(at >> 3) >> (at & 7))", "have = (uint_fast8_t)(8 - (at & 7))")
+
+
+def add_values(
+    n_values: int, bits: int, into: str, kind: str, start: tuple[str, str], byte: str, move_on: str
+) -> list[str]:
+    """Return statements that add numbers of a few bits, from a place on, to those of an array, at c."""
+    window = "uint_fast16_t" if bits <= 9 else "uint32_t"
+    lines = [
+        f"window_t {start[0]};",
+        f"uint_fast8_t {start[1]};",
+        *(["at = (place)((at >> 3) + 1u);"] if start == AT_BIT else []),
+        f"for (c = 0; c < {n_values}; c++) {{",
+        f"    while (have < {bits}) {{",
+        f"        window = (window_t)(window | (window_t){byte} << have);",
+        f"        {move_on}",
+        "        have = (uint_fast8_t)(have + 8);",
+        "    }",
+        f"    {into}[c] = ({kind})({into}[c] + ({kind})(window & {mask(bits)}));",
+        f"    window = (window_t)(window >> {bits});",
+        f"    have = (uint_fast8_t)(have - {bits});",
+        "}",
+    ]
+    return [line.replace("window_t", window) for line in lines]
+
+
+# A macro for functions that are not to become part of others.
+APART = """/* What has many variables stays apart, or they find no registers. */
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#define INLINE inline __attribute__((always_inline))
+#else
+#define APART
+#define INLINE
+#endif
 """
 
 
 def taken(at: str, bits: int) -> str:
     """Return an expression for the number of so many bits at a place."""
     return f"take({at}) & {mask(bits)}"
-
-
-def find_codes(packed: Packed, kind: str) -> str:
-    """Return statements that turn the features x into codes."""
-    layout = packed.layout
-    where, declared, found = "k", "", ""
-    if layout.has_map:
-        begin = layout.sections["features"]
-        declared = "    place f = 0;\n"
-        found = f"        while (!(BYTE({begin}u + (f >> 3)) >> (f & 7) & 1))\n            f++;\n"
-        where = "f++"
-    elif layout.id_bits:
-        at = f"(place)({bit_of(packed, 'features')} + (place)k * {layout.id_bits}u)"
-        where = taken(at, layout.id_bits)
-    bits = f"bits_of(x[{where}])" if kind == "float" else f"bits_of_whole(x[{where}])"
-    categories = _find_categories(packed, bits) if layout.n_categorical else ""
-    if layout.n_ordered == 0:
-        return f"    k = 0;\n{categories}"
-    if layout.grid == "ranks":
-        at = f"{bit_of(packed, 'grids')} + (place)k * {layout.count_bits}u"
-        return f"""{declared}    for (k = 0; k < {layout.n_ordered}; k++) {{
-        uint16_t n = (uint16_t)(take((place)({at})) & {mask(layout.count_bits)});
-{found}        codes[k] = code_of({bits}, first, n);
-        first += n;
-    }}
-{categories}"""
-    at = ""
-    if layout.step_bytes:
-        number = "k"
-        if layout.n_grids:
-            at = f"(place)({bit_of(packed, 'steps')} + (place)k * {layout.grid_bits}u)"
-            number = f"({taken(at, layout.grid_bits)})"
-        at = f", (place)({layout.sections['grids']}u + (place){number} * {layout.step_bytes}u)"
-    return f"""{declared}    for (k = 0; k < {layout.n_ordered}; k++) {{
-{found}        codes[k] = code_of({bits}{at});
-    }}
-{categories}"""
-
-
-def _find_categories(packed: Packed, bits: str) -> str:
-    """Return statements that turn the values of the categorical features, which come last, into codes."""
-    layout = packed.layout
-    at = f"{bit_of(packed, 'sizes')} + (place)(k - {layout.n_ordered}u) * {layout.size_bits}u"
-    # Of empty sets only, there is nothing to read, and may be nothing behind it.
-    size = taken(f"(place)({at})", layout.size_bits) if layout.size_bits else "0"
-    return f"""    for (; k < {layout.n_used}; k++) {{
-        uint16_t n = (uint16_t)({size});
-        codes[k] = code_of_category({bits}, table, n);
-        table = (place)(table + (place)n * {layout.category_bits}u);
-    }}
-"""
-
-
-def counters(packed: Packed) -> str:
-    """Return declarations of what `find_codes` counts with."""
-    layout = packed.layout
-    first = "    uint32_t first = 0;\n" if layout.n_ordered and layout.grid == "ranks" else ""
-    table = f"    place table = {bit_of(packed, 'categories')};\n" if layout.n_categorical else ""
-    return f"    {count(layout.n_used)} k;\n{first}{table}"
-
-
-def functions_of_codes(packed: Packed) -> list[str]:
-    """Return the functions that `find_codes` calls."""
-    layout = packed.layout
-    ordered = [code_of(packed)] if layout.n_ordered else []
-    return [*ordered, *([code_of_category(packed)] if layout.n_categorical else [])]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from billhook.codegen._answers import VERSION, declarations, definitions, includes, threshold_lines
+from billhook.codegen._balanced import balanced
 from billhook.codegen._columns import column_includes, column_lines
 from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
@@ -13,6 +14,7 @@ from billhook.codegen._names import comment, identifier
 from billhook.packing import Packed
 
 COMPACT = Form()
+WRITERS = {"compact": compact, "balanced": balanced, "fast": fast}
 
 
 def header(packed: Packed, name: str = "model", form: Form = COMPACT, notes: Sequence[str] = ()) -> str:
@@ -73,6 +75,8 @@ def cost(packed: Packed, form: Form) -> str:
     """Return what the model takes, in words."""
     if form.layout == "compact":
         return f"{packed.nbytes} bytes of data, all constant; no memory but the stack."
+    if form.layout == "balanced":
+        return "Bytes in the order in which they are read, for less time; no memory but the stack."
     return "Comparisons in straight lines, made for speed; no memory but the stack."
 
 
@@ -89,6 +93,6 @@ def float_literal(number: float) -> str:
 def source(packed: Packed, name: str = "model", form: Form = COMPACT) -> str:
     """Return the text of the source file."""
     prefix = identifier(name)
-    program = (compact if form.layout == "compact" else fast)(packed, form, prefix)
+    program = WRITERS[form.layout](packed, form, prefix)
     begin = [f'#include "{prefix}.h"', "", *includes(packed, prefix)]
     return "\n".join([*begin, program.text, *definitions(packed, program, form, prefix)])
