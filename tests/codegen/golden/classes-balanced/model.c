@@ -1,10 +1,21 @@
 #include "model.h"
 
+#if defined(MODEL_THRESHOLD)
+#error "MODEL_THRESHOLD is for two classes"
+#endif
+
 #if defined(__AVR__)
 #include <avr/pgmspace.h>
 #define FLASH PROGMEM
 #else
+#if defined(ESP8266) && defined(ARDUINO)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#define BYTE(at) pgm_read_byte(data + (at))
+#else
 #define FLASH
+#define BYTE(at) data[at]
+#endif
 #endif
 
 static const uint8_t data[24] FLASH = {
@@ -16,7 +27,6 @@ static const uint8_t data[24] FLASH = {
 #define HALF(at) pgm_read_word(data + (at))
 #define WORD(at) pgm_read_dword(data + (at))
 #else
-#define BYTE(at) data[at]
 #define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
@@ -217,6 +227,82 @@ int model_predict_uint8(const uint8_t *x)
         if (scores[c] > scores[best])
             best = c;
     return best;
+}
+
+void model_predict_rows(const float *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict(x);
+}
+
+void model_predict_rows_int16(const int16_t *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict_int16(x);
+}
+
+void model_predict_rows_uint8(const uint8_t *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict_uint8(x);
+}
+
+static void as_floats(const int32_t *scores, float *probabilities)
+{
+    uint8_t c;
+    for (c = 0; c < 3; c++)
+        probabilities[c] = (float)scores[c] * MODEL_SCALE;
+}
+
+static void as_bytes(int32_t *scores, uint8_t *probabilities)
+{
+    uint8_t c;
+    for (c = 0; c < 3; c++) {
+        uint32_t size = scores[c] > 0 ? (uint32_t)scores[c] : 0;
+        probabilities[c] = size < 7u ? (uint8_t)((size * 649575908u + 0x800000) >> 24) : 255;
+    }
+}
+
+void model_predict_proba(const float *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8(const float *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores(x, scores);
+    as_bytes(scores, probabilities);
+}
+
+void model_predict_proba_int16(const int16_t *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores_int16(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8_int16(const int16_t *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores_int16(x, scores);
+    as_bytes(scores, probabilities);
+}
+
+void model_predict_proba_uint8(const uint8_t *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores_uint8(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8_uint8(const uint8_t *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores_uint8(x, scores);
+    as_bytes(scores, probabilities);
 }
 
 const char *model_class_name(int number)

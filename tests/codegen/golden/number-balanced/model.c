@@ -4,7 +4,14 @@
 #include <avr/pgmspace.h>
 #define FLASH PROGMEM
 #else
+#if defined(ESP8266) && defined(ARDUINO)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#define BYTE(at) pgm_read_byte(data + (at))
+#else
 #define FLASH
+#define BYTE(at) data[at]
+#endif
 #endif
 
 static const uint8_t data[32] FLASH = {
@@ -17,7 +24,6 @@ static const uint8_t data[32] FLASH = {
 #define HALF(at) pgm_read_word(data + (at))
 #define WORD(at) pgm_read_dword(data + (at))
 #else
-#define BYTE(at) data[at]
 #define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
@@ -191,4 +197,22 @@ float model_value_uint8(const uint8_t *x)
     int32_t score;
     model_scores_uint8(x, &score);
     return MODEL_BASE + (float)score * MODEL_SCALE;
+}
+
+void model_value_rows(const float *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value(x);
+}
+
+void model_value_rows_int16(const int16_t *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value_int16(x);
+}
+
+void model_value_rows_uint8(const uint8_t *x, unsigned int n_rows, float *values)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *values++ = model_value_uint8(x);
 }

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+/* Of the functions below: another where one of them has another meaning. */
+#define MODEL_VERSION 1
 #define MODEL_N_FEATURES 2
 #define MODEL_N_CLASSES 1
 #define MODEL_N_SCORES 1
@@ -30,6 +32,11 @@ float model_value_int16(const int16_t *x);
 /* For features that are whole numbers from 0 to 255. */
 void model_scores_uint8(const uint8_t *x, int32_t *scores);
 float model_value_uint8(const uint8_t *x);
+
+/* Rows stand in x one after the other. */
+void model_value_rows(const float *x, unsigned int n_rows, float *values);
+void model_value_rows_int16(const int16_t *x, unsigned int n_rows, float *values);
+void model_value_rows_uint8(const uint8_t *x, unsigned int n_rows, float *values);
 
 #ifdef __cplusplus
 }
