@@ -206,7 +206,7 @@ def environment_with(library: str, age: str, packages: tuple[str, ...]) -> Path:
     done = folder / "installed"
     if not done.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        needed = ["pytest", "hypothesis", "pandas", "polars", "pyarrow", *packages]
+        needed = ["pytest", "hypothesis", "matplotlib", "pandas", "polars", "pyarrow", *packages]
         subprocess.run([python, "-m", "pip", "install", "--quiet", wheel(), *needed], check=True)
         done.touch()
     return python
