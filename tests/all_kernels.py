@@ -121,6 +121,26 @@ def coded_rows():
             yield f"code, {missing}, {bits}", digest(steps, coded.codes.keep()[:])
 
 
+def read_texts():
+    """Yield names and digests: a model of LightGBM as text, and trees in JSON."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    import numpy as np
+
+    import billhook as bh
+    from billhook.interop._json_parts import decode_trees
+    from made_up_lightgbm import model_text
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        path.write_text(model_text(np.random.default_rng(4), (1, 9, 40), kinds=(0, 1, 2, 9)))
+        forest = bh.load(path)
+    yield "text", digest(forest.threshold, forest.value, forest.row_weight, forest.set_bits, forest.left)
+    data = json.dumps({"trees": [{"a": [k, "]"]} for k in range(20)]}).encode()
+    yield "JSON", digest([tree["a"][0] for tree in decode_trees(data)["trees"]])
+
+
 def results():
     """Yield names and digests."""
     import numpy as np
@@ -227,5 +247,5 @@ if __name__ == "__main__":
         use(sys.argv[1])
     never_called = set()
     note_calls(never_called)
-    found = dict(results()) | dict(grown_trees()) | dict(coded_rows())
+    found = dict(results()) | dict(grown_trees()) | dict(coded_rows()) | dict(read_texts())
     print(json.dumps(found | {"never called": sorted(never_called)}, indent=1))
