@@ -23,7 +23,7 @@ from billhook.codegen._runtime_c import n_scratch
 from billhook.codegen._toolchains import compile_program, program_sizes, run_program
 from blob_models import MODELS, blob_model
 from c_reader import Reader, write_model, write_reader
-from made_up import forests, tricky_rows
+from made_up import forests, random_forest, tricky_rows
 
 HERE = Path(__file__).parent
 BUILDS = {
@@ -135,8 +135,8 @@ def test_a_model_says_how_much_scratch_it_needs(reader):
 
 @given(st.data())
 @settings(max_examples=200)
-def test_what_python_refuses_or_reads_is_read_alike_or_refused(reader, data):
-    """With a checksum that fits. What both take has the same scores; the reader may take what Python calls odd."""
+def test_what_python_reads_of_made_up_blobs_is_read_alike(reader, data):
+    """With a checksum that fits. The reader may take what Python calls odd."""
     packed, rows = blob_model(data.draw(st.sampled_from(sorted(MODELS))))
     core = bytearray(packed.to_bytes(names=False)[:-4])
     places = st.one_of(st.integers(8, min(60, len(core) - 1)), st.integers(8, len(core) - 1))
@@ -148,13 +148,13 @@ def test_what_python_refuses_or_reads_is_read_alike_or_refused(reader, data):
         again = bh.Packed.from_bytes(blob)
     except bh.ModelFileError:
         return
-    if isinstance(model, str) or again.n_features != packed.n_features:
-        assert model not in ("not a blob", "damaged", "cut off")
-        return
-    np.testing.assert_array_equal(reader.scores(model, rows, again.layout.n_columns), again.scores(rows))
+    assert not isinstance(model, str), model
+    if again.n_features == packed.n_features:
+        np.testing.assert_array_equal(reader.scores(model, rows, again.layout.n_columns), again.scores(rows))
 
 
-def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(tmp_path):
+@pytest.mark.parametrize("count", ["uint32_t", "uint16_t"])
+def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(count, tmp_path):
     """By libFuzzer, for as many runs as take some seconds; `make fuzz-c` goes on for as long as one likes."""
     if shutil.which("clang") is None:
         pytest.skip("clang is not installed: make toolchains")
@@ -162,18 +162,11 @@ def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(tmp_path):
     (tmp_path / "corpus").mkdir()
     for number, name in enumerate(MODELS):
         (tmp_path / "corpus" / str(number)).write_bytes(blob_model(name)[0].to_bytes(names=False))
-    sanitizers = "-fsanitize=fuzzer,address,undefined"
-    options = [
-        "-std=c99",
-        "-O1",
-        sanitizers,
-        "-fno-sanitize=float-divide-by-zero",
-        "-fno-sanitize-recover=all",
-        "-I.",
-    ]
+    sanitizers = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize=float-divide-by-zero"]
+    options = ["-std=c99", "-O1", *sanitizers, "-fno-sanitize-recover=all", f"-DBH_COUNT={count}", "-I."]
     command = ["clang", *options, str(HERE / "fuzz.c"), "billhook.c", "-o", "fuzz"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    run = ["./fuzz", "-seed=1", f"-runs={os.environ.get('BILLHOOK_FUZZ_RUNS', '20000')}", "-max_len=1024", "corpus"]
+    run = ["./fuzz", "-seed=1", f"-runs={os.environ.get('BILLHOOK_FUZZ_RUNS', '10000')}", "-max_len=1024", "corpus"]
     if seconds := os.environ.get("BILLHOOK_FUZZ_SECONDS"):
         run[2] = f"-max_total_time={seconds}"
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -211,7 +204,7 @@ def test_the_reader_takes_nothing_from_a_library(tmp_path):
 
 
 # What bh_open, bh_scores and bh_predict take, with what they call of libgcc; a little above what was measured.
-CODE_BYTES = {"avr": 7700, "cortex-m0": 4200}
+CODE_BYTES = {"avr": 8200, "cortex-m0": 4200}
 
 
 @pytest.mark.parametrize(
@@ -391,6 +384,13 @@ int main() { setup(); loop(); return 0; }
 def test_the_reader_is_part_of_the_package():
     for name in ("c/billhook.h", "c/billhook.c", "c/arduino/billhook_replace.c", "web/billhook.mjs"):
         assert runtime_source(name)
+
+
+def test_what_avr_gcc_cannot_compile_is_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    large = bh.pack(random_forest(rng, (400,) * 60, 10, n_classes=3), leaf_bits=12)
+    with pytest.raises(bh.DoesNotFitError, match="avr-gcc compiles arrays of 32,767 at most"):
+        bh.emit(large, tmp_path / "out", runtime="c", target="arduino-mega")
 
 
 @pytest.mark.parametrize(
