@@ -93,6 +93,8 @@ def test_what_is_too_large_for_readers_is_refused():
     large = replace(packed, layout=replace(packed.layout, n_leaves=2**21))
     with pytest.raises(ValueError, match="may have 33,554,431 numbers of leaves, not 54,525,952"):
         large.to_bytes()
+    with pytest.raises(ValueError, match="may take 32 bits in a blob, not 35"):
+        replace(packed, layout=replace(packed.layout, tree_bits=35)).to_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.codegen._memory import DoesNotFitError
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._resources import filled_template, runtime_source
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
 BYTES_A_LINE = 24
+AVR_ARRAY = 32_767
 READER = ("billhook.h", "billhook.c")
 REPLACING = ("billhook_config.h", "billhook_replace.h", "billhook_replace.c")
 LIBRARY = """
@@ -20,6 +22,12 @@ new model over the serial line, keeps it (in the EEPROM on AVR) and uses it from
 def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Target) -> dict[str, str | bytes]:
     """Return the files of a C project: the reader, the model as a blob and as an array, a self-test."""
     prefix = identifier(name)
+    n_bytes = len(packed.to_bytes(names=False))
+    if target.family == "avr" and n_bytes > AVR_ARRAY:
+        raise DoesNotFitError(
+            f"the model is a blob of {n_bytes:,} bytes, and avr-gcc compiles arrays of {AVR_ARRAY:,} at most: pack "
+            "it with fewer bits, or leave runtime out for C that has it in parts"
+        )
     files: dict[str, str | bytes] = {
         **{file: runtime_source(f"c/{file}") for file in READER},
         f"{prefix}.bhm": packed.to_bytes(),

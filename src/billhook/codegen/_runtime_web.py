@@ -50,7 +50,7 @@ def web_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Ta
     return {
         "index.html": page,
         "billhook.mjs": module,
-        "billhook.d.ts": runtime_source("web/billhook.d.ts"),
+        "billhook.d.mts": runtime_source("web/billhook.d.mts"),
         f"{prefix}.bhm": blob,
         "README.md": filled_template("runtime_web/README.md", prefix=prefix, call=_call(packed)),
     }

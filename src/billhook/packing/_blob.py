@@ -47,6 +47,8 @@ MOST_BYTES = 2**29 - 1
 MOST_CLASSES = 2**16 - 1
 # Of leaves, and of numbers that leaves have.
 MOST_NUMBERS = 2**25 - 1
+# Of a test, and of what is written of a tree.
+MOST_BITS = 32
 
 LINKS = ("identity", "logistic", "softmax", "exp", "isolation")
 MISSING = ("none", "right", "left", "split")
@@ -105,13 +107,7 @@ def to_blob(packed: "Packed", *, names: bool = True) -> bytes:
     fields = b"".join(map(_field_bytes, _without_last_zeros(_fields_of(packed))))
     core = fields + packed.data.tobytes()
     length = PREFIX.size + len(core) + CHECKSUM.size
-    if packed.n_classes > MOST_CLASSES:
-        raise ValueError(f"a blob may have {MOST_CLASSES:,} classes, not {packed.n_classes:,}")
-    n_numbers = max(
-        packed.layout.n_leaves, (packed.layout.n_entries or packed.layout.n_leaves) * packed.layout.n_values
-    )
-    if n_numbers > MOST_NUMBERS:
-        raise ValueError(f"a blob may have {MOST_NUMBERS:,} numbers of leaves, not {n_numbers:,}")
+    _check_countable(packed)
     if length > MOST_BYTES:
         raise ValueError(f"a model of {packed.nbytes:,} bytes is too large for a blob, which may have {MOST_BYTES:,}")
     scale, base = _as_float32(packed.scale, "scale"), _as_float32(packed.base, "base")
@@ -121,6 +117,19 @@ def to_blob(packed: "Packed", *, names: bool = True) -> bytes:
         text = json.dumps(_names_of(packed), ensure_ascii=False, separators=(",", ":")).encode()
         parts += [text, CHECKSUM.pack(zlib.crc32(text))]
     return b"".join(parts)
+
+
+def _check_countable(packed: "Packed") -> None:
+    """Raise ValueError if there is more of something than readers count."""
+    layout = packed.layout
+    if packed.n_classes > MOST_CLASSES:
+        raise ValueError(f"a blob may have {MOST_CLASSES:,} classes, not {packed.n_classes:,}")
+    n_numbers = max(layout.n_leaves, (layout.n_entries or layout.n_leaves) * layout.n_values)
+    if n_numbers > MOST_NUMBERS:
+        raise ValueError(f"a blob may have {MOST_NUMBERS:,} numbers of leaves, not {n_numbers:,}")
+    n_bits = max(layout.test_bits, layout.tree_bits + layout.column_bits)
+    if n_bits > MOST_BITS:
+        raise ValueError(f"a test, or the size of a tree, may take {MOST_BITS} bits in a blob, not {n_bits}")
 
 
 def from_blob(blob: bytes) -> "Packed":

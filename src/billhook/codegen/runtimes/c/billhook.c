@@ -22,6 +22,11 @@
 #else
 #define APART static
 #endif
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static
+#endif
 
 /* So many of anything at most: then the bits of a section are fewer than 2^32, and no sum overflows. */
 #define MOST (sizeof(bh_count) == 2 ? 0xFFFFu : 0x3FFFFFFul)
@@ -99,78 +104,98 @@ APART bh_count below(bh_model *model, bh_count number, bh_count limit)
     return 0;
 }
 
-/* Return the next number, of so many bits. All is read here, and nothing outside of the blob. */
-APART bh_count take(bh_model *model, uint8_t width)
+/* Return the lowest bits of a number. */
+static uint32_t lowest(uint32_t bits, uint8_t width)
 {
-    bh_count bits = 0;
-    uint8_t got = 0;
-    while (got < width) {
-        uint8_t n = (uint8_t)(width - got);
-        if (!model->left) {
-            model->left = 8;
-            model->bits = 0;
-            if (model->at < model->size)
-                model->bits = BH_BYTE(model->blob + model->at);
-            else
-                is_invalid(model);
-            model->at++;
-        }
-        if (n > model->left)
-            n = model->left;
-        bits = (bh_count)(bits | (bh_count)((model->bits & (((uint32_t)1 << n) - 1)) << got));
-        model->bits >>= n;
-        model->left = (uint8_t)(model->left - n);
-        got = (uint8_t)(got + n);
+    return width < 32 ? bits & (((uint32_t)1 << width) - 1) : bits;
+}
+
+/* Return the next number, of so many bits. Nothing outside of the blob is read, here and in next_bit. */
+APART uint32_t take(bh_model *model, uint8_t width)
+{
+    bh_count at = (bh_count)(model->bit >> 3);
+    const uint8_t *from = model->blob + at;
+    uint8_t low = model->bit & 7;
+    uint32_t bits = 0;
+    if (!width)
+        return 0;
+    model->bit += width;
+    if (at > model->size - 4) { /* of which the last four are a checksum */
+        is_invalid(model);
+        return 0;
     }
-    return bits;
+    bits = (uint32_t)BH_BYTE(from + 3) << 24 | (uint32_t)BH_BYTE(from + 2) << 16 | (uint32_t)BH_BYTE(from + 1) << 8;
+    bits = (bits | BH_BYTE(from)) >> low;
+    if (low + width > 32 && at < model->size - 4)
+        bits |= (uint32_t)BH_BYTE(from + 4) << (32 - low);
+    return lowest(bits, width);
 }
 
 /* Return the next number, of as many bits as a field says. */
-APART bh_count take_field(bh_model *model, uint8_t name) { return take(model, (uint8_t)F(name)); }
-
-/* Return the next number, of up to 32 bits. */
-APART uint32_t take_word(bh_model *model, uint8_t width)
-{
-    uint8_t low = width;
-    uint32_t bits;
-    if (sizeof(bh_count) == 4)
-        return take(model, width);
-    if (low > 16)
-        low = 16;
-    bits = take(model, low);
-    return bits | (uint32_t)take(model, (uint8_t)(width - low)) << 16;
-}
+APART bh_count take_field(bh_model *model, uint8_t name) { return (bh_count)take(model, (uint8_t)F(name)); }
 
 /* Go to a number of a section, and return its width. */
 APART uint8_t seek(bh_model *model, uint8_t section, bh_count which)
 {
     uint8_t width = (uint8_t)F(FLASH_BYTE(width_of + section));
-    uint32_t bit = (uint32_t)which * width;
-    model->at = (bh_count)(model->start[section] + (bit >> 3));
-    model->left = 0;
-    take(model, bit & 7);
+    model->bit = 8 * (uint32_t)model->start[section] + (uint32_t)which * width;
     return width;
 }
 
-APART bh_count number(bh_model *model, uint8_t section, bh_count which)
+/* Return a number of a section. */
+APART uint32_t number(bh_model *model, uint8_t section, bh_count which)
 {
     return take(model, seek(model, section, which));
+}
+
+/* Bits one after the other, faster than by numbers. */
+typedef struct {
+    bh_count at;
+    uint8_t bits, left;
+} cursor;
+
+/* Return a cursor at a number of a section. */
+APART void place(bh_model *model, cursor *from, uint8_t section, bh_count which)
+{
+    seek(model, section, which);
+    from->at = (bh_count)(model->bit >> 3);
+    from->left = (uint8_t)(8 - (model->bit & 7));
+    from->bits = (uint8_t)take(model, from->left);
+    from->at++;
+}
+
+INLINE uint8_t next_bit(bh_model *model, cursor *from)
+{
+    uint8_t bit;
+    if (!from->left) {
+        from->left = 8;
+        if (from->at < model->size)
+            from->bits = BH_BYTE(model->blob + from->at);
+        else
+            is_invalid(model);
+        from->at++;
+    }
+    bit = from->bits & 1;
+    from->bits >>= 1;
+    from->left--;
+    return bit;
 }
 
 /* Return -x 2^(150 - shift), rounded down, of the float that these bits are. */
 APART int32_t fixed_point(uint32_t bits, uint8_t shift)
 {
-    uint8_t power = (uint8_t)(bits >> 23), n;
+    uint8_t power = (uint8_t)(bits >> 23);
     int32_t fixed = (int32_t)(bits & 0x7FFFFF);
     if (power)
         fixed |= 0x800000;
     if (!(bits >> 31))
         fixed = -fixed;
-    for (; shift > power; shift--)
-        fixed >>= 1;
-    for (n = 6; n && shift < power; shift++, n--)
-        fixed = (int32_t)((uint32_t)fixed << 1);
-    return fixed;
+    if (power < shift) {
+        shift = (uint8_t)(shift - power);
+        return fixed >> (shift < 24 ? shift : 24);
+    }
+    shift = (uint8_t)(power - shift);
+    return (int32_t)((uint32_t)fixed << (shift < 6 ? shift : 6));
 }
 
 /* Return a whole number in the order of the floats. */
@@ -191,7 +216,7 @@ APART uint16_t step_code(bh_model *model, uint32_t bits, bh_count grid)
         under = (int32_t)(0 - (key_of(bits) >> (shift & 31)));
     else
         under = fixed_point(bits, shift);
-    under = (int32_t)((uint32_t)under + model->offset + take_word(model, (uint8_t)F(OFFSET_BITS)));
+    under = (int32_t)((uint32_t)under + model->offset + take(model, (uint8_t)F(OFFSET_BITS)));
     scale = (uint16_t)(F(SCALE) + take_field(model, SCALE_BITS));
     if (under > 0)
         return 0;
@@ -212,7 +237,7 @@ APART uint16_t rank_code(bh_model *model, uint32_t bits, bh_count first, bh_coun
     while (n) {
         bh_count half = n >> 1;
         seek(model, GRIDS, (bh_count)(end + half));
-        if (take_word(model, 32) < bits) {
+        if (take(model, 32) < bits) {
             end = (bh_count)(end + half + 1);
             half = (bh_count)(n - half - 1);
         }
@@ -254,12 +279,12 @@ APART void find_codes(bh_model *model, const float *x)
                 feature++;
             while (feature < F(N_FEATURES) && !number(model, FEATURES, feature));
         else
-            feature = F(ID_BITS) ? number(model, FEATURES, k) : k;
+            feature = F(ID_BITS) ? (bh_count)number(model, FEATURES, k) : k;
         feature = below(model, feature, F(N_FEATURES));
         both.bits = 0;
         if (x)
             both.value = x[feature];
-        n = below(model, number(model, counts, (bh_count)(k - begin)), (bh_count)(total - first + 1));
+        n = below(model, (bh_count)number(model, counts, (bh_count)(k - begin)), (bh_count)(total - first + 1));
         is_nan = (both.bits & 0x7FFFFFFF) > 0x7F800000;
         if (is_nan)
             both.bits &= 0xFF800000; /* an infinity of its sign, where there are no missing values */
@@ -270,7 +295,7 @@ APART void find_codes(bh_model *model, const float *x)
                 code = rank_code(model, both.bits, first, n);
             else
                 code = step_code(model, both.bits,
-                                 F(N_GRIDS) ? below(model, number(model, STEPS, k), F(N_GRIDS)) : k);
+                                 F(N_GRIDS) ? below(model, (bh_count)number(model, STEPS, k), F(N_GRIDS)) : k);
         }
         model->codes[k] = code;
         first = (bh_count)(first + n);
@@ -285,13 +310,24 @@ APART uint8_t is_right(bh_model *model, uint16_t code, bh_count threshold, uint8
 }
 
 /* Return the next number of a table of gaps: as many ones as its high bits say, a zero, and its low bits. */
-APART bh_count next_gap(bh_model *model, uint8_t low)
+APART bh_count next_gap(bh_model *model, cursor *from, uint8_t low)
 {
     bh_count gap = 0;
-    while (take(model, 1))
-        gap++;
-    for (; low; low--)
-        gap = (bh_count)(2 * gap + take(model, 1));
+    cursor at = *from;
+    uint8_t bit;
+    for (;;) {
+        bit = next_bit(model, &at);
+        if (low & 0x80) { /* after the zero */
+            gap = (bh_count)(2 * gap + bit);
+            low--;
+        } else if (bit)
+            gap++;
+        else
+            low |= 0x80;
+        if (low == 0x80)
+            break;
+    }
+    *from = at;
     return gap;
 }
 
@@ -299,16 +335,17 @@ APART bh_count next_gap(bh_model *model, uint8_t low)
 APART void answer_all(bh_model *model)
 {
     bh_count k, pair = 0, n, m, key;
-    seek(model, PAIRS, 0);
+    cursor from;
+    place(model, &from, PAIRS, 0);
     for (k = 0; k < F(N_USED); k++) {
         uint8_t low = (uint8_t)F(GAP_BITS);
-        n = (bh_count)(next_gap(model, (uint8_t)F(MANY_BITS)) + 1);
+        n = (bh_count)(next_gap(model, &from, (uint8_t)F(MANY_BITS)) + 1);
         for (m = n; m && low; m >>= 1)
             low--;
         key = 0;
         for (; n && !model->error; n--) {
             uint8_t one, *byte;
-            key = (bh_count)(key + next_gap(model, low));
+            key = (bh_count)(key + next_gap(model, &from, low));
             pair = below(model, pair, F(N_PAIRS));
             byte = model->answers + (pair >> 3);
             one = (uint8_t)(1 << (pair & 7));
@@ -319,7 +356,7 @@ APART void answer_all(bh_model *model)
             pair++;
         }
     }
-    if (pair != F(N_PAIRS) || model->at != model->start[PAIRS + 1])
+    if (pair != F(N_PAIRS) || from.at != model->start[PAIRS + 1])
         is_invalid(model);
 }
 
@@ -338,53 +375,43 @@ APART bh_count group_of(bh_model *model, bh_count test)
     return (bh_count)(third + ((test - 3 * third) * 11 >> 5));
 }
 
-/* Have the number of a test in a group as what is read next: a digit, of which a group is one number; low bits. */
-APART void seek_in_group(bh_model *model, bh_count test)
+/* Return the number of a test in a group: a digit, of which a group is one number; low bits. */
+APART uint32_t number_in_group(bh_model *model, bh_count test)
 {
     uint8_t group = (uint8_t)F(GROUP), low = (uint8_t)F(LOW_BITS), radix = group == 1 ? 5 : group == 2 ? 11 : 6;
-    uint8_t of, digit, digits, k;
+    uint8_t of, digit, digits;
     bh_count which = group_of(model, test);
     of = (uint8_t)(test - (group == 2 ? 2 : 3) * which);
     seek(model, TESTS, which);
     digit = (uint8_t)take(model, group == 3 ? 8 : 7);
-    for (k = of; k; k--)
-        take(model, low);
-    for (;; k++) {
+    model->bit += (uint8_t)(of * low);
+    for (;;) {
         for (digits = 0; digit >= radix; digits++)
             digit = (uint8_t)(digit - radix);
-        if (k == of)
+        if (!of--)
             break;
         digit = digits;
     }
-    model->bits = (uint32_t)digit << low | take(model, low);
-    model->left = 31;
+    return (uint32_t)digit << low | take(model, low);
 }
 
-/* Return whether a test sends the row to the right. What is read next stays the same. */
+/* Return whether a test sends the row to the right. */
 APART uint8_t goes_right(bh_model *model, bh_count test)
 {
-    bh_count at = model->at, pair = 0, threshold;
-    uint32_t bits = model->bits;
-    uint8_t left = model->left, right;
-    if (HAS_GROUPS)
-        seek_in_group(model, test);
-    else
-        seek(model, TESTS, test);
+    uint32_t bits = HAS_GROUPS ? number_in_group(model, test) : number(model, TESTS, test);
+    uint8_t width = (uint8_t)F(CODE_BITS);
+    bh_count which;
     if (F(N_PAIRS)) {
-        pair = below(model, take_field(model, PAIR_BITS), F(N_PAIRS));
-        seek(model, PAIRS, pair);
+        which = below(model, (bh_count)bits, F(N_PAIRS));
+        if (HAS_GAPS)
+            return model->answers[which >> 3] >> (which & 7) & 1;
+        bits = number(model, PAIRS, which);
     }
-    if (HAS_GAPS)
-        right = model->answers[pair >> 3] >> (pair & 7) & 1;
-    else {
-        threshold = take_field(model, CODE_BITS);
-        pair = below(model, take_field(model, FEATURE_BITS), F(N_USED));
-        right = is_right(model, model->codes[pair], threshold, (uint8_t)take_field(model, SPLIT_BITS));
-    }
-    model->at = at;
-    model->bits = bits;
-    model->left = left;
-    return right;
+    which = (bh_count)lowest(bits, width);
+    bits >>= width;
+    width = (uint8_t)F(FEATURE_BITS);
+    return is_right(model, model->codes[below(model, (bh_count)lowest(bits, width), F(N_USED))], which,
+                    (uint8_t)(bits >> width));
 }
 
 /* Return the leaf of a tree with n splits, from the first one on, or check them all. The k-th 1 among the shapes leads
@@ -392,11 +419,12 @@ APART uint8_t goes_right(bh_model *model, bh_count test)
 APART bh_count walk(bh_model *model, bh_count first, bh_count n, uint8_t is_check)
 {
     bh_count k, ones = 0, to = 0;
-    seek(model, SHAPES, first);
+    cursor from;
+    place(model, &from, SHAPES, first);
     if (n)
         to = goes_right(model, first);
     for (k = 0; k < 2 * n; k++) {
-        uint8_t goes_on = (uint8_t)take(model, 1);
+        uint8_t goes_on = next_bit(model, &from);
         if (ones < k >> 1) /* it would lead backwards */
             is_invalid(model);
         ones = (bh_count)(ones + goes_on);
@@ -415,7 +443,7 @@ APART bh_count walk(bh_model *model, bh_count first, bh_count n, uint8_t is_chec
 /* Return which row of the table of values a leaf has. */
 APART bh_count row_of(bh_model *model, bh_count leaf)
 {
-    return F(N_ENTRIES) ? below(model, number(model, LEAVES, leaf), F(N_ENTRIES)) : leaf;
+    return F(N_ENTRIES) ? below(model, (bh_count)number(model, LEAVES, leaf), F(N_ENTRIES)) : leaf;
 }
 
 /* Walk down all trees and add up their leaves; or, without scores, check them. */
@@ -465,7 +493,7 @@ const int32_t *bh_scores(bh_model *model, const float *x)
         uint32_t sum = (uint32_t)scores[k];
         if (F(FACTOR_BITS))
             sum *= number(model, FACTORS, k);
-        scores[k] = (int32_t)(sum + model->base + take_word(model, seek(model, BASES, k)));
+        scores[k] = (int32_t)(sum + model->base + take(model, seek(model, BASES, k)));
     }
     return scores;
 }
@@ -475,24 +503,24 @@ APART uint8_t check_bytes(bh_model *model, size_t size)
 {
     uint32_t bits;
     uint8_t k;
+    bh_count at;
     model->size = 21;
-    model->at = 0;
-    model->left = 0;
+    model->bit = 0;
     if (size < 21)
         return BH_CUT_OFF;
-    if (take_word(model, 24) != 0x4D4842) /* "BHM" */
+    if (take(model, 24) != 0x4D4842) /* "BHM" */
         return BH_NOT_A_BLOB;
     if (take(model, 8) != 1)
         return BH_WRONG_VERSION;
-    bits = take_word(model, 32);
+    bits = take(model, 32);
     if (bits > size)
         return BH_CUT_OFF;
     if (bits >> 29 || bits > (bh_count)-1)
         return BH_TOO_LARGE;
     model->size = (bh_count)bits;
     bits = 0xFFFFFFFF;
-    for (model->at = 0; model->at < model->size;) {
-        bits ^= take(model, 8);
+    for (at = 0; at < model->size; at++) {
+        bits ^= BH_BYTE(model->blob + at);
         for (k = 8; k; k--)
             bits = bits & 1 ? bits >> 1 ^ 0xEDB88320 : bits >> 1;
     }
@@ -515,18 +543,17 @@ APART uint32_t next_field(bh_model *model)
 /* Read the fields, and check that each can be. */
 APART uint8_t read_fields(bh_model *model)
 {
-    bh_count end;
-    uint32_t bits;
+    uint32_t bits, end;
     uint8_t k;
-    model->at = 8;
-    bits = take_word(model, 32);
-    if (bits - 1 >= 0x7F7FFFFF || (take_word(model, 32) << 1) >= 0xFF000000) /* a scale above 0, a base, both finite */
+    model->bit = 8 * 8;
+    bits = take(model, 32);
+    if (bits - 1 >= 0x7F7FFFFF || (take(model, 32) << 1) >= 0xFF000000) /* a scale above 0, a base, both finite */
         return BH_INVALID;
-    end = (bh_count)(take(model, 8) + 17);
+    end = 8 * (take(model, 8) + 17);
     for (k = 0; k < N_FIELDS; k++) {
         uint8_t most = 0;
         bits = 0;
-        if (k < N_WRITTEN && model->at < end) {
+        if (k < N_WRITTEN && model->bit < end) {
             most = FLASH_BYTE(most_of + k);
             bits = next_field(model);
         }
@@ -541,7 +568,7 @@ APART uint8_t read_fields(bh_model *model)
             bits *= 8;
         F(k) = (bh_count)bits;
     }
-    return model->at == end && F(N_CLASSES) && !(F(FLAGS) >> 14) ? BH_OK : BH_INVALID;
+    return model->bit == end && F(N_CLASSES) && !(F(FLAGS) >> 14) ? BH_OK : BH_INVALID;
 }
 
 /* Return how many bits tell numbers below a field apart. */
@@ -624,7 +651,8 @@ APART uint8_t derive_fields(bh_model *model)
 
     n = F(N_INNER);
     if (n > MOST / 2 || n > F(N_LEAVES) || n < F(N_USED) || (n && !F(N_USED)) || F(N_USED) < F(N_CATEGORICAL)
-        || F(N_TREES) > n + 1 || (F(N_LEAVES) >> 10 >> 10 && HAS(SYMMETRIC)) || (F(ASK_BITS) && !F(N_PAIRS)) || !F(LEAF_BITS))
+        || F(N_TREES) > n + 1 || (F(N_LEAVES) >> 10 >> 10 && HAS(SYMMETRIC)) || (F(ASK_BITS) && !F(N_PAIRS))
+        || !F(LEAF_BITS) || F(ASKED_BITS) > 32 || F(TREE_AND_COLUMN) > 32)
         return BH_INVALID;
     return (!HAS_GAPS && F(ASK_BITS)) || (!HAS_GROUPS && F(GROUP)) || (!HAS_CATEGORIES && F(N_CATEGORICAL))
                    || (!IS_SYMMETRIC && HAS(SYMMETRIC)) || (!HAS_RANKS && HAS(RANKS) && F(N_ORDERED))
@@ -635,7 +663,7 @@ APART uint8_t derive_fields(bh_model *model)
 /* Find where all sections begin. */
 APART uint8_t place_sections(bh_model *model)
 {
-    bh_count begin = model->at, n = F(N_INNER);
+    bh_count begin = (bh_count)(model->bit >> 3), n = F(N_INNER);
     uint32_t grouped = 0, bits;
     uint8_t k;
     if (HAS_GROUPS) {
@@ -712,9 +740,8 @@ int bh_predict(bh_model *model, const float *x)
 APART float header_float(bh_model *model, uint8_t at)
 {
     union { uint32_t bits; float value; } both;
-    model->at = at;
-    model->left = 0;
-    both.bits = take_word(model, 32);
+    model->bit = 8u * at;
+    both.bits = take(model, 32);
     return both.value;
 }
 

@@ -62,10 +62,10 @@ enum {
 
 /* An open model. Of use to callers are n_scratch, and what the macros below tell. */
 typedef struct {
-    uint32_t bits;
-    uint8_t left, error;
-    bh_count at, size;
+    uint32_t bit;
     const uint8_t *blob;
+    bh_count size;
+    uint8_t error;
     bh_count field[54], start[14];
     int32_t *scores;
     bh_code *codes;
