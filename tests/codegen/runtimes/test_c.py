@@ -135,8 +135,8 @@ def test_a_model_says_how_much_scratch_it_needs(reader):
 
 @given(st.data())
 @settings(max_examples=200)
-def test_what_python_refuses_or_reads_is_read_alike_or_refused(reader, data):
-    """With a checksum that fits. What both take has the same scores; the reader may take what Python calls odd."""
+def test_what_python_reads_of_made_up_blobs_is_read_alike(reader, data):
+    """With a checksum that fits. The reader may take what Python calls odd."""
     packed, rows = blob_model(data.draw(st.sampled_from(sorted(MODELS))))
     core = bytearray(packed.to_bytes(names=False)[:-4])
     places = st.one_of(st.integers(8, min(60, len(core) - 1)), st.integers(8, len(core) - 1))
@@ -148,10 +148,9 @@ def test_what_python_refuses_or_reads_is_read_alike_or_refused(reader, data):
         again = bh.Packed.from_bytes(blob)
     except bh.ModelFileError:
         return
-    if isinstance(model, str) or again.n_features != packed.n_features:
-        assert model not in ("not a blob", "damaged", "cut off")
-        return
-    np.testing.assert_array_equal(reader.scores(model, rows, again.layout.n_columns), again.scores(rows))
+    assert not isinstance(model, str), model
+    if again.n_features == packed.n_features:
+        np.testing.assert_array_equal(reader.scores(model, rows, again.layout.n_columns), again.scores(rows))
 
 
 @pytest.mark.parametrize("count", ["uint32_t", "uint16_t"])
@@ -163,15 +162,8 @@ def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(count, tmp_pat
     (tmp_path / "corpus").mkdir()
     for number, name in enumerate(MODELS):
         (tmp_path / "corpus" / str(number)).write_bytes(blob_model(name)[0].to_bytes(names=False))
-    sanitizers = "-fsanitize=fuzzer,address,undefined"
-    options = [
-        "-std=c99",
-        "-O1",
-        sanitizers,
-        "-fno-sanitize=float-divide-by-zero",
-        "-fno-sanitize-recover=all",
-        "-I.",
-    ]
+    sanitizers = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize=float-divide-by-zero"]
+    options = ["-std=c99", "-O1", *sanitizers, "-fno-sanitize-recover=all", f"-DBH_COUNT={count}", "-I."]
     command = ["clang", *options, str(HERE / "fuzz.c"), "billhook.c", "-o", "fuzz"]
     subprocess.run(command, cwd=tmp_path, check=True)
     run = ["./fuzz", "-seed=1", f"-runs={os.environ.get('BILLHOOK_FUZZ_RUNS', '10000')}", "-max_len=1024", "corpus"]

@@ -356,7 +356,7 @@ APART void answer_all(bh_model *model)
             pair++;
         }
     }
-    if (pair != F(N_PAIRS) || from.at != model->start[PAIRS + 1])
+    if (pair != F(N_PAIRS) || from.at > model->start[PAIRS + 1])
         is_invalid(model);
 }
 
