@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+import billhook as bh
+from made_up import TRICKY, random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
+
 REFUSED, ANSWERED, OTHER_ROWS = range(3)
+# Not the largest floats there are: where the first of the steps by floats lies below minus infinity, `Packed.scores`
+# sends minus infinity left at a threshold with the code 0, and the codes, which the emitted C has too, send it right.
+SMALL = TRICKY[np.abs(TRICKY) < 1e38]
 
 
 class Answers(NamedTuple):
@@ -62,3 +68,40 @@ def mutated(packed, rng):
         at = int(rng.integers(8, last))
         core[at] = rng.integers(256) if rng.random() < 0.5 else core[at] ^ 1 << rng.integers(8)
     return sealed(bytes(core))
+
+
+def made_up_models(n_models):
+    """Return packed forests of any shape, packed in any way, with rows: a few of each, many in all."""
+    models = []
+    for seed in range(n_models):
+        rng = np.random.default_rng(seed)
+        n_classes, n_features = int(rng.integers(1, 6)), int(rng.integers(1, 9))
+        if seed % 5 == 0:
+            depths = rng.integers(1, 6, rng.integers(1, 9)).tolist()
+            forest = symmetric_forest(rng, depths, n_features, n_classes)
+        else:
+            forest = random_forest(
+                rng,
+                rng.choice([0, 1, 2, 3, 15, 31, 64, 200], rng.integers(1, 9)).tolist(),
+                n_features,
+                n_classes,
+                per_class=bool(rng.random() < 0.4) and n_classes > 1,
+                thresholds=(SMALL, np.arange(40.0), rng.normal(size=30) * 1e3)[rng.integers(3)],
+                chain=bool(rng.random() < 0.2),
+            )
+        if seed % 3 == 0:
+            forest = with_sets(rng, forest, share=rng.choice([0.1, 0.5, 1.0]))
+        bits = rng.choice(["exact", "8", "5", "12"])
+        packed = bh.pack(
+            forest,
+            threshold_bits="exact" if bits == "exact" else int(bits),
+            leaf_bits=int(rng.integers(2, 13)),
+            missing_values=bool(rng.random() < 0.5),
+        )
+        rows = np.concatenate([tricky_rows(rng, 6, n_features), rows_of_categories(rng, 6, n_features)])
+        for feature, values in packed.typical_values().items():
+            rows[::2, feature] = rng.choice(values, 6)
+        # Not a number has a sign, too.
+        rows[rng.random(rows.shape) < 0.05] = -np.float32(np.nan)
+        models.append((packed, rows))
+    return models

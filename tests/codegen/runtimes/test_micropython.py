@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.codegen._runtime_micropython import micropython_module
 from billhook.codegen._shorten import shorten
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, mutated, questions
+from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, made_up_models, mutated, questions
 from blob_models import MODELS, blob_model
 from micropython import run_micropython
 
@@ -81,6 +81,14 @@ def test_micropython_answers_as_python(answered, name):
         else:
             np.testing.assert_array_equal(packed.classes[answer.predicted], predicted)
             np.testing.assert_allclose(answer.probability, packed.predict_proba(rows), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_micropython_scores_forests_of_any_shape_as_python(python, folder):
+    models = made_up_models(60)
+    said = PYTHONS[python]([(packed.to_bytes(), rows) for packed, rows in models], folder)
+    for (packed, rows), answer in zip(models, said, strict=True):
+        np.testing.assert_array_equal(answer.scores, packed.scores(rows))
 
 
 def test_the_module_takes_six_kilobytes_at_most():

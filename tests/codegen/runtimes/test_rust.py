@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 from billhook.codegen._runtime_rust import MODULES
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, mutated, questions
+from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, made_up_models, mutated, questions
 from blob_models import MODELS, blob_model
 
 HERE = Path(__file__).parent
@@ -80,6 +80,12 @@ def test_nothing_in_a_release_can_panic(workshop, level):
     text = assembly.read_text()
     assert "billhook" in text
     assert not re.findall(r"panic\w*|slice_index\w*|unwrap_failed|expect_failed", text)
+
+
+def test_rust_scores_forests_of_any_shape_as_python(ask):
+    models = made_up_models(60)
+    for (packed, rows), answer in zip(models, ask([(p.to_bytes(), rows) for p, rows in models]), strict=True):
+        np.testing.assert_array_equal(answer.scores, packed.scores(rows))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -28,7 +28,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--out", metavar="DIR", help="the folder to write a project to")
     parser.add_argument(
-        "--runtime", metavar="NAME", help="write a project around a program that reads any blob, such as c or web"
+        "--runtime",
+        metavar="NAME",
+        help="write a project around a program that reads any blob: c, micropython, rust or web",
     )
     parser.add_argument("--blob", metavar="FILE", help="write the model as a blob, which such programs read")
     parser.add_argument("--target", default="generic", help="see `billhook targets` (default: %(default)s)")
