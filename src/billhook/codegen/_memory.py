@@ -13,8 +13,8 @@ LEAST_BYTES_A_SPLIT = 2
 # What reads the data takes more than this on every processor.
 LEAST_CODE = 300
 # And less than this, with float inputs.
-READER_BYTES = {"avr": 1250, "rv32ec": 1100, "rv32imc": 1100, "xtensa-lx106": 1100}
-READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 900)
+READER_BYTES = {"avr": 1350, "rv32ec": 1200, "rv32imc": 1200, "xtensa-lx106": 1200}
+READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 950)
 # Bits of thresholds and of leaves, from what loses nothing to what little is left of.
 COARSER = ((10, 8), (8, 8), (8, 6), (8, 5), (8, 4), (6, 4), (6, 3), (5, 2))
 
