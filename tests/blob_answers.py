@@ -10,9 +10,6 @@ import billhook as bh
 from made_up import TRICKY, random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 
 REFUSED, ANSWERED, OTHER_ROWS = range(3)
-# Not the largest floats there are: where the first of the steps by floats lies below minus infinity, `Packed.scores`
-# sends minus infinity left at a threshold with the code 0, and the codes, which the emitted C has too, send it right.
-SMALL = TRICKY[np.abs(TRICKY) < 1e38]
 
 
 class Answers(NamedTuple):
@@ -86,7 +83,7 @@ def made_up_models(n_models):
                 n_features,
                 n_classes,
                 per_class=bool(rng.random() < 0.4) and n_classes > 1,
-                thresholds=(SMALL, np.arange(40.0), rng.normal(size=30) * 1e3)[rng.integers(3)],
+                thresholds=(TRICKY, np.arange(40.0), rng.normal(size=30) * 1e3)[rng.integers(3)],
                 chain=bool(rng.random() < 0.2),
             )
         if seed % 3 == 0:

@@ -128,6 +128,12 @@ def test_steps_of_as_many_floats_keep_their_order(thresholds, bits):
         np.testing.assert_array_equal(x <= quantizer.bounds(np.array([c]))[0], code <= c)
 
 
+@given(st.lists(st.sampled_from(TRICKY[np.isfinite(TRICKY)]), min_size=2, max_size=9), st.integers(2, 16))
+def test_minus_infinity_has_the_first_code_of_steps_of_floats(thresholds, bits):
+    quantizer = key_quantizer(np.unique(np.array(thresholds, np.float32)), bits)
+    assert quantizer.codes(np.array([-np.inf], np.float32)).tolist() == [0]
+
+
 def test_steps_follow_thresholds_that_crowd_together():
     rng = np.random.default_rng(0)
     x = np.exp(rng.normal(0, 4, 4000)).astype(np.float32)

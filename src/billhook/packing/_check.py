@@ -105,6 +105,7 @@ def _check_uniform(quantizers: list[Quantizer]) -> None:
     for quantizer in quantizers:
         if not isinstance(quantizer, UniformQuantizer):
             continue
-        low, high = KEY_SHIFTS if quantizer.is_by_keys else (NO_SHIFT - POWERS[1], 255)
+        # Of keys, which are words of 32 bits, not more than they have.
+        low, high = (KEY_SHIFTS[0], 31) if quantizer.is_by_keys else (NO_SHIFT - POWERS[1], 255)
         if not (low <= quantizer.fine_shift <= high and abs(quantizer.offset) < 1 << 28):
             raise ValueError(f"the steps of a feature have power {quantizer.power} and offset {quantizer.offset}")

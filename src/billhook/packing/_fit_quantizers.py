@@ -22,6 +22,8 @@ from billhook.packing._quantizers import (
 FEWER_DIGITS = 3
 # How many scales are tried.
 N_SCALES = 65
+# Of minus infinity.
+LOWEST_KEY = int(ordered_keys(np.array([-np.inf], np.float32))[0])
 NO_SHIFTS = np.zeros(1, np.int64)
 # How many times fewer rows must go another way: for steps that leave thresholds out, and for steps by the order of
 # floats, for which a target takes some more code.
@@ -139,7 +141,8 @@ def key_quantizer(threshold: Float32Array, bits: int) -> UniformQuantizer:
     low, high = int(keys.min()), int(keys.max())
     step = (high - low) // ((1 << bits) - 2) + 1
     shift = max(KEY_SHIFTS[0], ((high - low + step) // (N_FINE - 4)).bit_length())
-    offset = ((low - step) >> shift) - 1
+    # Minus infinity has the first code: no float could be the bound of one below it.
+    offset = max(((low - step) >> shift) - 1, LOWEST_KEY >> shift)
     n_fine = (high >> shift) - offset + 2
     scale = 0 if n_fine < 1 << bits else min((((1 << bits) - 1) << (31 - bits)) // n_fine, N_FINE - 1)
     return UniformQuantizer(NO_SHIFT - shift, offset, scale, bits)
