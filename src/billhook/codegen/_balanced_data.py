@@ -22,7 +22,8 @@ import numpy as np
 
 from billhook._types import Bytes, Int64Array
 from billhook.codegen._bit_stream import BitStream, Numbers, codings, fixed, shortest
-from billhook.codegen._test_fields import TestFields, up_to
+from billhook.codegen._reader import code_type
+from billhook.codegen._test_fields import TestFields, fields_in_bits, fields_in_bytes, up_to
 from billhook.packing import Packed
 
 # The quickest form is taken that has at most so many times the bytes of the compact layout.
@@ -66,6 +67,8 @@ class BalancedData:
         How the lengths of trees (or their levels), those of left sides, and the numbers of entries are written.
     row_bits : int
         Of all numbers of a leaf, in a tree or in the table.
+    cuts : list of int
+        Bytes where trees and entries of tables begin.
     """
 
     form: BalancedForm
@@ -77,6 +80,7 @@ class BalancedData:
     skip: Numbers
     entry: Numbers
     row_bits: int
+    cuts: list[int]
 
     @property
     def leaf_bits(self) -> int:
@@ -102,6 +106,14 @@ def balanced_data(packed: Packed) -> BalancedData:
     return shortest_yet
 
 
+def _can_shift(packed: Packed) -> bool:
+    """Return whether codes can be shifted up to the highest bits: none is larger, and none is taken for a missing one."""
+    highest = max((int(quantizer.n_codes) - 1 for quantizer in packed.quantizers), default=0)
+    if packed.layout.missing in ("right", "split"):
+        highest = max(highest, int(packed.coded.threshold.max(initial=0))) + 1
+    return highest < 1 << packed.layout.code_bits
+
+
 class _Writer:
     """Writes a model in a form."""
 
@@ -111,18 +123,15 @@ class _Writer:
         unit, coded = form.unit, packed.coded
         self.is_leaf = coded.feature < 0
         n_flags = 0 if layout.is_symmetric else 2
-        self.test = TestFields(
-            layout.code_bits,
-            layout.feature_bits,
-            int(layout.missing == "split"),
-            0 if form.has_pairs else n_flags,
-            unit,
+        missing_bits = int(layout.missing == "split")
+        self.test = self._fields(
+            layout.code_bits, layout.feature_bits, missing_bits, 0 if form.has_pairs else n_flags, _can_shift(packed)
         )
-        parts = (coded.threshold, np.maximum(coded.feature, 0), coded.missing_left if self.test.missing_bits else 0)
+        parts = (coded.threshold, np.maximum(coded.feature, 0), coded.missing_left if missing_bits else 0)
         tests = np.stack([np.broadcast_to(part, coded.n_nodes).astype(np.int64) for part in parts], axis=1)
         self.different, number = np.unique(tests, axis=0, return_inverse=True)
         pair_bits = int(len(self.different) - 1).bit_length()
-        self.head = TestFields(pair_bits, 0, 0, n_flags, unit) if form.has_pairs else self.test
+        self.head = self._fields(pair_bits, 0, 0, n_flags, False) if form.has_pairs else self.test
         # What a test is, but for its flags.
         self.asked = number.ravel() if form.has_pairs else self.test.number(*tests.T)
         self.rows, self.number = self._leaves()
@@ -131,6 +140,12 @@ class _Writer:
         is_fixed = layout.is_symmetric or unit == 1
         largest = int(frequent.max(initial=0))
         self.entry = fixed(largest, unit) if is_fixed else shortest(frequent, unit)
+
+    def _fields(self, code: int, feature: int, missing: int, flags: int, can_shift: bool) -> TestFields:
+        if self.form.unit == 1:
+            return fields_in_bits(code, feature, missing, flags)
+        in_halves = code_type(self.packed) == "uint16_t"
+        return fields_in_bytes(code, feature, missing, flags, can_shift=can_shift, in_halves=in_halves)
 
     def _leaves(self) -> tuple[list[list[int]], Int64Array]:
         """Return the different leaves, from the most common on, and for each node the number of its own."""
@@ -155,9 +170,11 @@ class _Writer:
         table, pairs = BitStream(), BitStream()
         if self.form.has_table:
             for row in self.rows:
+                table.mark()
                 self._add_row(table, row)
         if self.form.has_pairs:
             for number in self.test.number(*self.different.T).tolist():
+                pairs.mark()
                 pairs.add(number, self.test.bits)
         trees, length, skip = self._symmetric() if layout.is_symmetric else self._trees()
         parts = {
@@ -179,6 +196,7 @@ class _Writer:
             skip,
             self.entry,
             self.row_bits,
+            [starts[k] + cut for k, stream in ((1, table), (2, pairs), (3, trees)) for cut in stream.marks],
         )
 
     def _add_row(self, stream: BitStream, row: list[int]) -> None:
@@ -200,7 +218,9 @@ class _Writer:
         asked = self.asked.tolist()
         for tree, n_before in self._in_order():
             for _ in range(n_before):
+                stream.mark()
                 stream.add_coded(0, length)
+            stream.mark()
             n_levels = sizes[tree].bit_length() - 1
             stream.add_coded(n_levels, length)
             root = int(coded.offset[tree])
@@ -224,7 +244,9 @@ class _Writer:
         asked = self.asked.tolist()
         for tree, n_before in self._in_order():
             for _ in range(n_before):
+                stream.mark()
                 stream.add_coded(0, length)
+            stream.mark()
             stream.add_coded(sizes[tree] // unit, length)
             if left[roots[tree]] < 0:
                 stream.add(0, self.head.bits)
@@ -235,8 +257,8 @@ class _Writer:
             while ahead:
                 node = ahead.pop()
                 sides = [side for side in (left[node], right[node]) if left[side] >= 0]
-                flags = (left[left[node]] >= 0) | (left[right[node]] >= 0) << 1
-                stream.add(asked[node] | self.head.flags(flags), self.head.bits)
+                flags = self.head.flags(left[left[node]] >= 0, left[right[node]] >= 0)
+                stream.add(asked[node] | flags, self.head.bits)
                 if len(sides) == 2:
                     stream.add_coded(size[left[node]] // unit, skip)
                 for side in (left[node], right[node]):

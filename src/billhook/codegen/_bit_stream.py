@@ -71,16 +71,29 @@ def shortest(numbers: Int64Array, unit: int) -> Numbers:
 
 
 class BitStream:
-    """Numbers that are written one after the other."""
+    """Numbers that are written one after the other.
+
+    Attributes
+    ----------
+    marks : list of int
+        The bytes that were marked.
+    """
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
         self._bits: list[int] = []
+        self._n_bits = 0
+        self.marks: list[int] = []
+
+    def mark(self) -> None:
+        """Mark the byte that is written next."""
+        self.marks.append(self._n_bits // 8)
 
     def add(self, number: int, bits: int) -> None:
         """Write a number of so many bits."""
         self._numbers.append(number)
         self._bits.append(bits)
+        self._n_bits += bits
 
     def add_coded(self, number: int, coding: Numbers) -> None:
         """Write a number in a coding."""

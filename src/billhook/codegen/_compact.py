@@ -3,6 +3,7 @@
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._numbers import ask, number_of_test, split_type
 from billhook.codegen._reader import (
+    APART,
     BITS_OF_FLOAT,
     BITS_OF_WHOLE,
     bit_of,
@@ -36,6 +37,7 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
             data(packed.data),
             place(packed.nbytes),
             take(_widths(packed)),
+            APART,
             *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
             *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
             *functions_of_codes(packed),
@@ -95,7 +97,7 @@ def _add_trees(packed: Packed) -> str:
     counters = f"    {count(layout.n_columns)} c;\n" if layout.n_columns > 1 else ""
     counters += "    place value;\n" if layout.n_values > 1 else ""
     return f"""{comment}
-static void add_trees({codes}int32_t *scores)
+static APART void add_trees({codes}int32_t *scores)
 {{
     {nodes} first = 0, leaf = 0; /* of the tree */
     place tree;

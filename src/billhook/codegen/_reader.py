@@ -1,5 +1,8 @@
 """C that reads a model's bytes and turns the values of features into codes."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
 from billhook._types import Bytes
@@ -9,22 +12,24 @@ from billhook.packing import KEY_SHIFTS, Packed, RankQuantizer, UniformQuantizer
 PART = 32_000
 
 
-def data(content: Bytes) -> str:
-    """Return bytes of a model as a constant array, and how they are read."""
+def data(content: Bytes, cuts: Sequence[int] = ()) -> str:
+    """Return bytes of a model as a constant array, and how they are read.
+
+    What is too long for an array is in parts, which end at one of the `cuts` if possible.
+    """
     numbers = content.tolist() or [0]
     if len(numbers) <= PART:
         return f"{NEAR}\nstatic const uint8_t data[{len(numbers)}] FLASH = {{\n{_rows(numbers)}\n}};\n\n{NEAR_READ}"
-    parts = [numbers[start : start + PART] for start in range(0, len(numbers), PART)]
+    ends = parts_of(len(numbers), cuts) or [*range(PART, len(numbers), PART), len(numbers)]
+    parts = [numbers[start:end] for start, end in pairwise([0, *ends])]
     macros = [f"#define PART_{k} \\\n" + _rows(part).replace("\n", " \\\n") for k, part in enumerate(parts)]
     arrays = "\n".join(
         f"static const uint8_t data_{k}[{len(part)}] PROGMEM = {{ PART_{k} }};" for k, part in enumerate(parts)
     )
     steps = "\n".join(
-        f"    if (at < {len(part)}u)\n        return pgm_read_byte_far(pgm_get_far_address(data_{k}) + at);\n"
-        f"    at -= {len(part)}u;"
+        f"    if (at < {len(part)}u)\n        return pgm_get_far_address(data_{k}) + at;\n    at -= {len(part)}u;"
         for k, part in enumerate(parts[:-1])
     )
-    last = f"    return pgm_read_byte_far(pgm_get_far_address(data_{len(parts) - 1}) + at);"
     return f"""{chr(10).join(macros)}
 
 #if defined(__AVR__)
@@ -32,18 +37,30 @@ def data(content: Bytes) -> str:
 #include <avr/pgmspace.h>
 {arrays}
 
-static uint8_t byte_at(uint32_t at)
+static uint32_t address_of(uint32_t at)
 {{
 {steps}
-{last}
+    return pgm_get_far_address(data_{len(parts) - 1}) + at;
 }}
-#define BYTE(at) byte_at(at)
+#define BYTE(at) pgm_read_byte_far(address_of(at))
 #else
 static const uint8_t data[{len(numbers)}] = {{ {", ".join(f"PART_{k}" for k in range(len(parts)))} }};
 #define BYTE(at) data[at]
 #endif
 
 {BYTE_BY_BYTE}"""
+
+
+def parts_of(n_bytes: int, cuts: Sequence[int]) -> list[int] | None:
+    """Return where parts that are not too long end, if each can end at one of the cuts, which are ascending."""
+    ends, begin = [], 0
+    while n_bytes - begin > PART:
+        end = next((cut for cut in reversed(cuts) if cut - begin <= PART), begin)
+        if end <= begin:
+            return None
+        ends.append(end)
+        begin = end
+    return [*ends, n_bytes]
 
 
 def _rows(numbers: list[int]) -> str:
@@ -124,23 +141,29 @@ def code_type(packed: Packed) -> str:
     return "uint8_t" if n_codes + needs_more <= 2**8 else "uint16_t"
 
 
-def missing_code(packed: Packed) -> int:
-    """Return the code of a missing value: one that goes the way that all splits send it."""
+def missing_code(packed: Packed, shift: int = 0) -> int:
+    """Return the code of a missing value, shifted up: one that goes the way that all splits send it."""
     if packed.layout.missing == "left":
         return 0
-    return 0xFF if code_type(packed) == "uint8_t" else 0xFFFF
+    most = 0xFF if code_type(packed) == "uint8_t" else 0xFFFF
+    return most << shift & most
 
 
-def code_of(packed: Packed) -> str:
-    """Return the function from the bits of a float to its code."""
-    return _ranks(packed) if packed.layout.grid == "ranks" else _steps(packed)
+def code_of(packed: Packed, shift: int) -> str:
+    """Return the function from the bits of a float to its code, shifted up by so many bits."""
+    return _ranks(packed, shift) if packed.layout.grid == "ranks" else _steps(packed, shift)
 
 
-def _ranks(packed: Packed) -> str:
+def _shifted(packed: Packed, code: str, shift: int) -> str:
+    """Return an expression for a code that is shifted up."""
+    return f"({code_type(packed)})({code} << {shift})" if shift else f"({code_type(packed)}){code}"
+
+
+def _ranks(packed: Packed, shift: int) -> str:
     layout = packed.layout
     begin = layout.sections["grids"] + -(-layout.count_bits * layout.n_ordered // 8)
     missing = f"""    if ((key & 0x7FFFFFFF) > 0x7F800000)
-        return {missing_code(packed)};
+        return {missing_code(packed, shift)};
 """
     ranks = [ranks.thresholds for ranks in packed.quantizers if isinstance(ranks, RankQuantizer)]
     has_infinity = any(bool(np.isinf(thresholds[-1:]).any()) for thresholds in ranks)
@@ -162,12 +185,12 @@ static {code_type(packed)} code_of(uint32_t key, uint32_t first, uint16_t n)
         else
             n = middle;
     }}
-    return ({code_type(packed)})low;
+    return {_shifted(packed, "low", shift)};
 }}
 """
 
 
-def _steps(packed: Packed) -> str:
+def _steps(packed: Packed, shift_up: int) -> str:
     layout = packed.layout
     code = code_type(packed)
     at_offset = layout.shift_bytes
@@ -196,10 +219,17 @@ def _steps(packed: Packed) -> str:
     most = min(1 << layout.code_bits, 65535) - 1
     # A code that no split asks for need not be cut off, unless it could be taken for another.
     asked = int(packed.coded.threshold.max(initial=0))
-    is_cut = layout.missing == "split" or asked == most or code == "uint8_t"
+    is_cut = shift_up > 0 or layout.missing == "split" or asked == most or code == "uint8_t"
     cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut and scale else ""
     largest = most if is_cut and not scale else 0xFFFF
-    missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed)};\n"
+    shifted, product = _shifted(packed, "fine", shift_up), ""
+    if scale and all(scales) and layout.code_bits + shift_up == 16:
+        # The product is cut off, and has its highest bits where they belong, but for the last shift.
+        scale = f"{read_scale}    product = (uint32_t)fine * scale;\n"
+        cut = "    if (product >> 31)\n        product = 0x7FFFFFFF;\n"
+        shifted = f"(uint16_t)((uint16_t)(product >> 16) << 1 & {hex(0x10000 - (1 << shift_up))})"
+        product = "    uint32_t product;\n"
+    missing = f"    if (power == 0xFF && below)\n        return {missing_code(packed, shift_up)};\n"
     clamp = "        if (bits > 0xFF800000)\n            bits = 0xFF800000;\n" if layout.missing == "none" else ""
     by_keys = ""
     if any(getattr(quantizer, "is_by_keys", False) for quantizer in packed.quantizers):
@@ -218,7 +248,7 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
     uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = {shift};
     uint_fast16_t fine{", scale" if scale else ""};
-{"" if layout.missing == "none" else missing}    if (power)
+{product}{"" if layout.missing == "none" else missing}    if (power)
         below |= 0x800000;
     if (!(bits >> 31))
         below = -below;
@@ -239,17 +269,18 @@ static {code} code_of(uint32_t bits{", place at" if layout.step_bytes else ""})
     if (below > 0)
         return 0;
     fine = below < -{largest}L ? {largest} : (uint_fast16_t)-below;
-{scale}{cut}    return ({code})fine;
+{scale}{cut}    return {shifted};
 }}
 """
 
 
-def code_of_category(packed: Packed) -> str:
+def code_of_category(packed: Packed, shift: int) -> str:
     """Return the function from the bits of a float to the code of the category that it is, cut off towards zero."""
     layout = packed.layout
     missing = f"""    if ((bits & 0x7FFFFFFF) > 0x7F800000)
-        return {missing_code(packed)};
+        return {missing_code(packed, shift)};
 """
+    last = (1 << layout.category_bits) - 1 << shift
     at = f"(place)(table + (place)category * {layout.category_bits}u)"
     return f"""/* The code of the category that a number is, cut off towards zero; the highest if it is in no set. */
 static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t n)
@@ -258,12 +289,12 @@ static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t
     uint16_t category = 0;
 {"" if layout.missing == "none" else missing}    if (power >= 127) {{
         if (power > 142 || bits >> 31)
-            return {(1 << layout.category_bits) - 1};
+            return {last};
         category = (uint16_t)((0x800000 | (bits & 0x7FFFFF)) >> (150 - power));
     }}
     if (category >= n)
-        return {(1 << layout.category_bits) - 1};
-    return ({code_type(packed)})({taken(at, layout.category_bits)});
+        return {last};
+    return {_shifted(packed, f"({taken(at, layout.category_bits)})", shift)};
 }}
 """
 
@@ -285,11 +316,8 @@ def take(widths: tuple[int, ...]) -> str:
     """Return the function that reads numbers of any width, up to 25 bits, of these widths."""
     small = "uint16_t" if max(widths) <= 16 else "uint32_t"
     return f"""#if defined(__AVR__)
-/* Inlined, there would be too many variables for the registers. */
-#define APART __attribute__((noinline))
 typedef {small} number;
 #else
-#define APART
 typedef uint32_t number;
 #define WINDOW 24
 #endif
@@ -299,6 +327,16 @@ static number take(place at)
 {{
     return (number)(WORD(at >> 3) >> (at & 7));
 }}
+"""
+
+
+# A macro for functions that are not to become part of others.
+APART = """/* Inlined, there would be too many variables for the registers. */
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
 """
 
 
@@ -375,8 +413,8 @@ def counters(packed: Packed) -> str:
     return f"    {count(layout.n_used)} k;\n{first}{table}"
 
 
-def functions_of_codes(packed: Packed) -> list[str]:
+def functions_of_codes(packed: Packed, shift: int = 0) -> list[str]:
     """Return the functions that `find_codes` calls."""
     layout = packed.layout
-    ordered = [code_of(packed)] if layout.n_ordered else []
-    return [*ordered, *([code_of_category(packed)] if layout.n_categorical else [])]
+    ordered = [code_of(packed, shift)] if layout.n_ordered else []
+    return [*ordered, *([code_of_category(packed, shift)] if layout.n_categorical else [])]

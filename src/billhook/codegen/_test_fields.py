@@ -1,4 +1,8 @@
-"""Where the parts of a test stand in the balanced layout."""
+"""Where the parts of a test stand in the balanced layout.
+
+The code is alone in its bytes where that takes no more of them. Else it is on top of the number that is read first,
+above other parts: a row's code is shifted up as far when it is made, and then compared with that number as a whole.
+"""
 
 from typing import NamedTuple
 
@@ -14,36 +18,37 @@ def up_to(bits: int, unit: int) -> int:
 
 
 class TestFields(NamedTuple):
-    """Bits of a test's code, of its feature, of where missing values go, and of its flags, in multiples of a unit."""
+    """Bits and places of the parts of a test, in the number that is read first and in that which is read then.
+
+    Attributes
+    ----------
+    code_bits, code_at : int
+        Of the code, in the first number.
+    feature_bits, feature_at : int
+        Of the feature, in the last number.
+    missing_bits, missing_at : int
+        Of where missing values go, in the last number, or the first if `is_marked_first`.
+    left_at, right_at : int
+        Of the flags, there too; -1 where there are none.
+    first_bits, rest_bits : int
+        Of the first number, and of the last if it is another, else 0.
+    shift : int
+        By how many bits codes are shifted up to be compared; -1 if the code has to be taken out.
+    is_marked_first : bool
+    """
 
     code_bits: int
+    code_at: int
     feature_bits: int
+    feature_at: int
     missing_bits: int
-    flag_bits: int
-    unit: int
-
-    @property
-    def _beside(self) -> int:
-        return self.feature_bits + self.missing_bits + self.flag_bits
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether the code is read first, and then the rest: where that takes no more bits, or there are too many."""
-        together = self.code_bits + self._beside
-        if self.unit == 1:
-            return together > LARGEST_READ
-        apart = up_to(self.code_bits, self.unit) + up_to(self._beside, self.unit)
-        return self._beside > 0 and (apart == up_to(together, self.unit) or together > 4 * self.unit)
-
-    @property
-    def first_bits(self) -> int:
-        """Bits of what is read first: the code, or all."""
-        return up_to(self.code_bits + (0 if self.is_apart else self._beside), self.unit)
-
-    @property
-    def rest_bits(self) -> int:
-        """Bits of what is read then; 0 if all is read at once."""
-        return up_to(self._beside, self.unit) if self.is_apart else 0
+    missing_at: int
+    left_at: int
+    right_at: int
+    first_bits: int
+    rest_bits: int
+    shift: int
+    is_marked_first: bool
 
     @property
     def bits(self) -> int:
@@ -51,25 +56,75 @@ class TestFields(NamedTuple):
         return self.first_bits + self.rest_bits
 
     @property
-    def feature_at(self) -> int:
-        """Where the feature begins, in what it is read with."""
-        return 0 if self.is_apart else self.code_bits
-
-    @property
-    def missing_at(self) -> int:
-        """Where the bit for missing values stands, in what it is read with."""
-        return self.feature_at + self.feature_bits
-
-    @property
-    def flags_at(self) -> int:
-        """Where the flags begin, in what they are read with: at its end."""
-        return (self.rest_bits if self.is_apart else self.first_bits) - self.flag_bits
+    def has_flags(self) -> bool:
+        """Whether there are flags."""
+        return self.right_at >= 0
 
     def number(self, code: Int64Array, feature: Int64Array, missing: Int64Array) -> Int64Array:
         """Return tests, but for their flags, as whole numbers."""
-        rest = feature << self.feature_at | missing << self.missing_at
-        return code | rest << (self.first_bits if self.is_apart else 0)
+        last, marks = self._offsets()
+        return code << self.code_at | feature << (self.feature_at + last) | missing << (self.missing_at + marks)
 
-    def flags(self, flags: Int64Array) -> Int64Array:
+    def flags(self, left: bool, right: bool) -> int:
         """Return what flags add to the number of a test."""
-        return flags << (self.flags_at + (self.first_bits if self.is_apart else 0))
+        _, marks = self._offsets()
+        return left << (self.left_at + marks) | right << (self.right_at + marks)
+
+    def _offsets(self) -> tuple[int, int]:
+        """Return where the last number begins, and the one with the flags."""
+        last = self.first_bits if self.rest_bits else 0
+        return last, 0 if self.is_marked_first else last
+
+
+def fields_in_bytes(
+    code: int, feature: int, missing: int, flags: int, *, can_shift: bool, in_halves: bool
+) -> TestFields:
+    """Return where parts of so many bits stand in the fewest bytes.
+
+    `can_shift` says that codes can be shifted up, and `in_halves` that they are numbers of 16 bits in memory: twice
+    the number of a feature is then the place of its code, which stands in the test as it is.
+    """
+    marks = missing + flags
+    beside = feature + marks
+    first = up_to(code, 8)
+    spare = first - code
+    at = 1 if flags and in_halves else 0
+    forms = []
+    if can_shift and beside <= spare:
+        after = at + feature
+        left, right = (0, after) if at else (after, after + 1)
+        forms.append(
+            TestFields(
+                *(code, spare, feature, at, missing, after + flags - at),
+                *((left, right) if flags else (-1, -1)),
+                *(first, 0, spare, False),
+            )
+        )
+    rest = up_to(beside, 8)
+    at = at if rest == 8 else 0
+    marked = (at + feature, 0 if at else rest - 2, rest - 1) if flags else (feature, -1, -1)
+    forms.append(TestFields(code, 0, feature, at, missing, *marked, first, rest, 0, False))
+    if can_shift and marks <= spare and marks:
+        marked = (flags, 0, 1) if flags else (0, -1, -1)
+        forms.append(
+            TestFields(code, spare, feature, 0, missing, *marked, first, up_to(feature, 8), spare, is_marked_first=True)
+        )
+    forms = [form for form in forms if form.rest_bits or not beside or form.shift]
+    all_bits = up_to(code + beside, 8)
+    if all_bits <= 32:
+        forms.append(_joined(code, feature, missing, flags, all_bits))
+    return min(forms, key=lambda form: form.bits)
+
+
+def fields_in_bits(code: int, feature: int, missing: int, flags: int) -> TestFields:
+    """Return where parts of so many bits stand, without a gap; in two numbers if one cannot be read at once."""
+    beside = feature + missing + flags
+    if code + beside <= LARGEST_READ:
+        return _joined(code, feature, missing, flags, code + beside)
+    marked = (feature, feature + missing, feature + missing + 1) if flags else (feature, -1, -1)
+    return TestFields(code, 0, feature, 0, missing, *marked, code, beside, 0, False)
+
+
+def _joined(code: int, feature: int, missing: int, flags: int, bits: int) -> TestFields:
+    marked = (code + feature, bits - 2, bits - 1) if flags else (code + feature, -1, -1)
+    return TestFields(code, 0, feature, code, missing, *marked, bits, 0, 0 if bits == code else -1, False)

@@ -1,0 +1,124 @@
+"""What happens in a leaf of the balanced layout, and how that comes to scores, in C."""
+
+from billhook.codegen._balanced_data import BalancedData
+from billhook.codegen._balanced_reads import BalancedReads
+from billhook.codegen._compact import base_of_column
+from billhook.codegen._reader import count, mask
+from billhook.packing import Packed
+
+# With fewer numbers in a leaf, adding two at a time gains nothing.
+FEWEST_IN_PAIRS = 4
+
+
+class BalancedLeaves:
+    """How the numbers of leaves are added.
+
+    Attributes
+    ----------
+    declared : str
+        What stands before the function.
+    start, add, finish : str
+        Statements before all trees, at a leaf, which is at `at`, and after all trees.
+    """
+
+    def __init__(self, packed: Packed, made: BalancedData, reads: BalancedReads) -> None:
+        self.packed, self.made, self.reads = packed, made, reads
+        layout = packed.layout
+        # Whether 16 bits hold all sums.
+        is_small = layout.n_trees << layout.leaf_bits < 2**16
+        self.sum_type = "uint_fast16_t" if is_small else "uint32_t"
+        self.sums = "sums" if is_small and layout.n_values > 1 else "scores"
+        whole_bytes = reads.unit == 8 and made.form.value_bits == 8
+        self.in_pairs = self.sums == "sums" and whole_bytes and layout.n_values >= FEWEST_IN_PAIRS
+        self.declared = self._pairs() if self.in_pairs else ""
+        self.start, self.finish = self._around()
+        self.add = "".join(f"        {line}\n" for line in self._lines())
+
+    def _pairs(self) -> str:
+        n_columns = self.packed.layout.n_columns
+        return f"""#if defined(__AVR__)
+typedef uint16_t sum_t;
+#define N_SUMS {n_columns}
+#define SUM(c) sums[c]
+#else
+typedef uint32_t sum_t; /* two sums of 16 bits */
+#define N_SUMS {-(-n_columns // 2)}
+#define SUM(c) (sums[(c) >> 1] >> ((c) & 1) * 16 & 0xFFFF)
+#endif
+
+"""
+
+    def _around(self) -> tuple[str, str]:
+        layout = self.packed.layout
+        if layout.n_columns == 1:
+            return f"    {self.sum_type} sum = 0;\n", f"    scores[0] = (int32_t)sum + ({layout.base});\n"
+        n_sums, declared = str(layout.n_columns), f"    {count(layout.n_columns)} c;\n"
+        if self.in_pairs:
+            n_sums = "N_SUMS"
+        if self.sums == "sums":
+            declared += f"    {'sum_t' if self.in_pairs else self.sum_type} sums[{n_sums}];\n"
+        where, base = base_of_column(self.packed, self.made.sections)
+        sum_of = "SUM(c)" if self.in_pairs else f"{self.sums}[c]"
+        value = f"(int32_t){sum_of} + {base}"
+        if layout.factor_bits:
+            value = f"(int32_t)((uint32_t){sum_of} * BYTE(factor) + (uint32_t)({base}))"
+        start = f"{declared}    for (c = 0; c < {n_sums}; c++)\n        {self.sums}[c] = 0;\n"
+        return start, f"    for (c = 0; c < {layout.n_columns}; c++) {{\n{where}        scores[c] = {value};\n    }}\n"
+
+    def _lines(self) -> list[str]:
+        """Return statements that add the numbers of the leaf at `at` to the sums."""
+        layout, made, reads = self.packed.layout, self.made, self.reads
+        lines = []
+        if made.form.has_table:
+            lines += reads.number("entry", made.entry, "").splitlines()
+            lines.append(f"at = {reads.entry_of('table', 'entry', made.row_bits)};")
+        if layout.n_values > 1:
+            return [*lines, *self._add_values()]
+        into = "sum" if layout.n_columns == 1 else f"scores[{'column' if layout.column_bits else '0'}]"
+        kind = self.sum_type if layout.n_columns == 1 else "int32_t"
+        value = reads.read(made.row_bits if reads.unit == 8 else made.form.value_bits, "at")
+        return [*lines, f"{into} = ({kind})({into} + ({kind})({value}));"]
+
+    def _add_values(self) -> list[str]:
+        n_values, bits = self.packed.layout.n_values, self.made.form.value_bits
+        kind = self.sum_type if self.sums == "sums" else "int32_t"
+        into = f"{self.sums}[c]"
+        if self.in_pairs:
+            return [
+                "for (c = 0; c < N_SUMS; c++) {",
+                "#if defined(__AVR__)",
+                "    sums[c] = (sum_t)(sums[c] + BYTE_AT(at));",
+                "    at = (spot)(at + 1);",
+                "#else",
+                "    sums[c] += BYTE_AT(at) | (uint32_t)BYTE_AT(at + 1) << 16;",
+                "    at += 2;",
+                "#endif",
+                "}",
+            ]
+        loop = f"for (c = 0; c < {n_values}; c++) {{"
+        if self.reads.unit == 8 and bits % 8 == 0:
+            value = self.reads.read(bits, "at")
+            return [loop, f"    {into} = ({kind})({into} + ({kind})({value}));", f"    at = {self.reads.past(bits)};", "}"]
+        window = "uint_fast16_t" if bits <= 9 else "uint32_t"
+        starts = [f"{window} window = 0;", "uint8_t have = 0;"]
+        byte, move_on = "BYTE_AT(at)", "at = (spot)(at + 1);"
+        if self.reads.unit == 1:
+            starts = [
+                f"{window} window = ({window})(BYTE(at >> 3) >> (at & 7));",
+                "uint8_t have = (uint8_t)(8 - (at & 7));",
+                "place from = (place)((at >> 3) + 1u);",
+            ]
+            byte, move_on = "BYTE(from)", "from++;"
+        return [
+            *starts,
+            loop,
+            f"    while (have < {bits}) {{",
+            f"        window = ({window})(window | ({window})(({window}){byte} << have));",
+            f"        {move_on}",
+            "        have = (uint8_t)(have + 8);",
+            "    }",
+            f"    {into} = ({kind})({into} + ({kind})(window & {mask(bits)}));",
+            f"    window = ({window})(window >> {bits});",
+            f"    have = (uint8_t)(have - {bits});",
+            "}",
+        ]
