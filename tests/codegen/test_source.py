@@ -23,10 +23,11 @@ from short_models import SHORT, short_model
 X3, y3 = load_iris(return_X_y=True)
 X2, y2 = load_breast_cancer(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
-WAYS = [("exact", 16), ("exact", 5), (16, 8), (9, 8), (8, 3), (3, 2)]
+WAYS = [("exact", 16), ("exact", 5), (16, 8), (9, 8), (8, 3), (3, 2), (12, 9), (7, 6)]
 KINDS = ("float", "int16", "uint8")
 FORMS = {
     "compact": Form("compact", KINDS),
+    "balanced": Form("balanced", KINDS),
     "fast": Form("fast", KINDS),
     "fast, small": Form("fast", KINDS, is_small=True),
 }
@@ -114,7 +115,8 @@ def test_short_models_score_the_same_in_c(name, n_classes, tmp_path):
     packed, rows = short_model(name, n_classes)
     for form in FORMS:
         check(packed, rows, tmp_path / form, FORMS[form], *SANITISED)
-    check(packed, rows, tmp_path / "int16", FORMS["compact"], *SANITISED, kind="int16")
+    for form in ("compact", "balanced"):
+        check(packed, rows, tmp_path / f"{form}, int16", FORMS[form], *SANITISED, kind="int16")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -220,7 +222,8 @@ def test_a_column_behind_a_long_count_of_splits(tmp_path):
     forest = random_forest(rng, [9000, *[3] * 4099], 3, 4100, per_class=True, thresholds=thresholds)
     packed = bh.pack(forest)
     assert packed.layout.tree_bits + packed.layout.column_bits > 25
-    check(packed, rng.normal(size=(3, 3)).astype(np.float32), tmp_path / "out", FORMS["compact"])
+    for form in ("compact", "balanced"):
+        check(packed, rng.normal(size=(3, 3)).astype(np.float32), tmp_path / form, FORMS[form])
 
 
 def test_what_is_not_a_number_counts_as_infinity_where_there_are_no_missing_values(tmp_path):
@@ -311,7 +314,7 @@ def large():
     return bh.pack(forest, threshold_bits=12, leaf_bits=12), rng.normal(size=(40, 300)).astype(np.float32)
 
 
-@pytest.mark.parametrize("form", ["compact", "fast"])
+@pytest.mark.parametrize("form", ["compact", "balanced", "fast"])
 def test_a_large_forest_scores_the_same_in_c(form, large, tmp_path):
     packed, rows = large
     assert packed.layout.n_leaves > 65_535

@@ -3,24 +3,11 @@
 from billhook.codegen._balanced_data import BalancedData, balanced_data
 from billhook.codegen._balanced_leaves import BalancedLeaves
 from billhook.codegen._balanced_reads import BalancedReads, fast_type
+from billhook.codegen._codes import counters, find_codes, functions_of_codes, reads_bits
 from billhook.codegen._compact import SYMMETRIC
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
-from billhook.codegen._reader import (
-    APART,
-    BITS_OF_FLOAT,
-    BITS_OF_WHOLE,
-    code_type,
-    count,
-    counters,
-    data,
-    find_codes,
-    functions_of_codes,
-    mask,
-    missing_code,
-    place,
-    reads_bits,
-    take,
-)
+from billhook.codegen._reader import APART, count, data, mask, place, take
+from billhook.codegen._steps import code_type, missing_code
 from billhook.codegen._test_fields import TestFields
 from billhook.packing import Packed
 
@@ -36,7 +23,6 @@ CODE = """/* The code of a feature, by its place in bytes. */
 def balanced(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
     made = balanced_data(packed)
-    n_used = packed.layout.n_used
     reads = BalancedReads(packed, made)
     needs_take = reads.unit == 1 or reads_bits(packed)
     text = "\n".join(
@@ -46,9 +32,7 @@ def balanced(packed: Packed, form: Form, prefix: str) -> Program:
             *([take(reads.widths)] if needs_take else []),
             APART,
             *([reads.spot()] if reads.unit == 8 else []),
-            *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
-            *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
-            *functions_of_codes(packed, max(made.test.shift, 0)),
+            *functions_of_codes(packed, form, max(made.test.shift, 0)),
             _add_trees(packed, made, reads),
             *(_scores(packed, kind, prefix) for kind in form.inputs),
         ]
@@ -90,7 +74,7 @@ def _add_trees(packed: Packed, made: BalancedData, reads: BalancedReads) -> str:
 static APART void add_trees({codes}int32_t *scores)
 {{
     place tree = {reads.begin("trees")};
-{column}{leaves.start}    while (tree != {reads.begin("factors")}) {{
+{column}{leaves.start}    while (tree != {reads.steps(made.end)}) {{
         {reads.spot_type} at = {reads.spot_of("tree")};
         {kind} length = ({kind})({reads.read(made.length.bits, "at")});
         at = {reads.past(made.length.bits)};

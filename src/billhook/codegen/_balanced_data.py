@@ -22,7 +22,7 @@ import numpy as np
 
 from billhook._types import Bytes, Int64Array
 from billhook.codegen._bit_stream import BitStream, Numbers, codings, fixed, shortest
-from billhook.codegen._reader import code_type
+from billhook.codegen._steps import code_type
 from billhook.codegen._test_fields import TestFields, fields_in_bits, fields_in_bytes, up_to
 from billhook.packing import Packed
 
@@ -69,6 +69,8 @@ class BalancedData:
         Of all numbers of a leaf, in a tree or in the table.
     cuts : list of int
         Bytes where trees and entries of tables begin.
+    end : int
+        Where the trees end, in bits.
     """
 
     form: BalancedForm
@@ -81,6 +83,7 @@ class BalancedData:
     entry: Numbers
     row_bits: int
     cuts: list[int]
+    end: int
 
     @property
     def leaf_bits(self) -> int:
@@ -107,7 +110,7 @@ def balanced_data(packed: Packed) -> BalancedData:
 
 
 def _can_shift(packed: Packed) -> bool:
-    """Return whether codes can be shifted up to the highest bits: none is larger, and none is taken for a missing one."""
+    """Return whether codes can be shifted up: none has more bits, and none is taken for that of missing values."""
     highest = max((int(quantizer.n_codes) - 1 for quantizer in packed.quantizers), default=0)
     if packed.layout.missing in ("right", "split"):
         highest = max(highest, int(packed.coded.threshold.max(initial=0))) + 1
@@ -151,11 +154,12 @@ class _Writer:
         """Return the different leaves, from the most common on, and for each node the number of its own."""
         packed, layout = self.packed, self.packed.layout
         coded, begin = packed.coded, layout.sections["factors"]
-        factor = packed.data[begin : begin + layout.n_columns].astype(np.int64) if layout.factor_bits else np.ones(1)
-        value = coded.value.astype(np.int64)
+        factor = np.ones(layout.n_values, np.int64)
+        if layout.factor_bits:
+            factor = packed.data[begin : begin + layout.n_columns].astype(np.int64)
         if layout.n_values == 1 and factor.size > 1:
             factor = np.repeat(factor[coded.tree_column], np.diff(coded.offset))[:, None]
-        value = np.where(self.is_leaf[:, None], value // factor.astype(np.int64) + layout.bias, 0)
+        value = np.where(self.is_leaf[:, None], coded.value.astype(np.int64) // factor + layout.bias, 0)
         rows, number, counts = np.unique(value[self.is_leaf], axis=0, return_inverse=True, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         place = np.empty_like(order)
@@ -197,6 +201,7 @@ class _Writer:
             self.entry,
             self.row_bits,
             [starts[k] + cut for k, stream in ((1, table), (2, pairs), (3, trees)) for cut in stream.marks],
+            8 * starts[3] + trees.n_bits,
         )
 
     def _add_row(self, stream: BitStream, row: list[int]) -> None:
@@ -269,27 +274,41 @@ class _Writer:
 
     def _skips(self, left: list[int], right: list[int]) -> tuple[Numbers, list[int]]:
         """Return the shortest way to write how long left sides are, and the bits of each node and all below it."""
-        of_leaf = [self.entry.length(number) for number in self.number.tolist()] if self.form.has_table else None
+        roots = self.packed.coded.offset[:-1].tolist()
         best: tuple[int, Numbers, list[int]] | None = None
-        unit = self.form.unit
-        for skip in codings(unit):
-            size = [0] * len(left)
-            for node in reversed(range(len(left))):
-                if left[node] < 0:
-                    size[node] = self.row_bits if of_leaf is None else of_leaf[node]
-                    continue
-                a, b = size[left[node]], size[right[node]]
-                size[node] = self.head.bits + a + b
-                if left[left[node]] >= 0 and left[right[node]] >= 0:
-                    if a // unit > skip.largest:
-                        break
-                    size[node] += skip.length(a // unit)
-            else:
-                total = sum(size[root] for root in self.packed.coded.offset[:-1].tolist())
-                if best is None or total < best[0]:
-                    best = total, skip, size
+        done: set[int] = set()
+        for skip in codings(self.form.unit):
+            if skip.n_long and skip.bits in done:  # with fewer long ones, it is shorter
+                continue
+            size = self._sizes(left, right, skip)
+            if size is None:
+                continue
+            done.add(skip.bits)
+            total = sum(size[root] for root in roots)
+            if best is None or total < best[0]:
+                best = total, skip, size
+            if not skip.n_long:
+                break
         assert best is not None
         return best[1], best[2]
+
+    def _sizes(self, left: list[int], right: list[int], skip: Numbers) -> list[int] | None:
+        """Return the bits of each node and all below it; None if a left side is too long."""
+        unit, head = self.form.unit, self.head.bits
+        size = [self.row_bits] * len(left)
+        if self.form.has_table:
+            size = [self.entry.length(number) for number in self.number.tolist()]
+        for node in reversed(range(len(left))):
+            if left[node] < 0:
+                continue
+            a, b = left[node], right[node]
+            size[node] = head + size[a] + size[b]
+            if left[a] >= 0 and left[b] >= 0:
+                length = size[a] // unit
+                if length > skip.largest:
+                    return None
+                size[node] += skip.length(length)
+        return size
 
     def _in_order(self) -> list[tuple[int, int]]:
         """Return the trees in the order in which they are written, and how many next columns begin before each."""

@@ -8,6 +8,8 @@ from billhook.packing import Packed
 
 # With fewer numbers in a leaf, adding two at a time gains nothing.
 FEWEST_IN_PAIRS = 4
+# Additions stand in a line, without a loop, if that takes no more than this share of the data.
+MOST_OF_DATA, BYTES_OF_ADDITION = 0.02, 7
 
 
 class BalancedLeaves:
@@ -63,7 +65,10 @@ typedef uint32_t sum_t; /* two sums of 16 bits */
         if layout.factor_bits:
             value = f"(int32_t)((uint32_t){sum_of} * BYTE(factor) + (uint32_t)({base}))"
         start = f"{declared}    for (c = 0; c < {n_sums}; c++)\n        {self.sums}[c] = 0;\n"
-        return start, f"    for (c = 0; c < {layout.n_columns}; c++) {{\n{where}        scores[c] = {value};\n    }}\n"
+        return (
+            start,
+            f"    for (c = 0; c < {layout.n_columns}; c++) {{\n{where}        scores[c] = {value};\n    }}\n",
+        )
 
     def _lines(self) -> list[str]:
         """Return statements that add the numbers of the leaf at `at` to the sums."""
@@ -84,21 +89,22 @@ typedef uint32_t sum_t; /* two sums of 16 bits */
         kind = self.sum_type if self.sums == "sums" else "int32_t"
         into = f"{self.sums}[c]"
         if self.in_pairs:
-            return [
-                "for (c = 0; c < N_SUMS; c++) {",
-                "#if defined(__AVR__)",
-                "    sums[c] = (sum_t)(sums[c] + BYTE_AT(at));",
-                "    at = (spot)(at + 1);",
-                "#else",
-                "    sums[c] += BYTE_AT(at) | (uint32_t)BYTE_AT(at + 1) << 16;",
-                "    at += 2;",
-                "#endif",
-                "}",
-            ]
+            loop = "for (c = 0; c < N_SUMS; c++) {"
+            pairs = [loop, "    sums[c] += BYTE_AT(at) | (uint32_t)BYTE_AT(at + 1) << 16;", "    at += 2;", "}"]
+            if BYTES_OF_ADDITION * n_values <= MOST_OF_DATA * self.made.data.size:
+                two = "sums[{0}] += BYTE_AT(at + {1}) | (uint32_t)BYTE_AT(at + {2}) << 16;"
+                pairs = [two.format(c // 2, c, c + 1) for c in range(0, n_values, 2)]
+            one = ["    sums[c] = (sum_t)(sums[c] + BYTE_AT(at));", "    at = (spot)(at + 1);", "}"]
+            return ["#if defined(__AVR__)", loop, *one, "#else", *pairs, "#endif"]
         loop = f"for (c = 0; c < {n_values}; c++) {{"
         if self.reads.unit == 8 and bits % 8 == 0:
             value = self.reads.read(bits, "at")
-            return [loop, f"    {into} = ({kind})({into} + ({kind})({value}));", f"    at = {self.reads.past(bits)};", "}"]
+            return [
+                loop,
+                f"    {into} = ({kind})({into} + ({kind})({value}));",
+                f"    at = {self.reads.past(bits)};",
+                "}",
+            ]
         window = "uint_fast16_t" if bits <= 9 else "uint32_t"
         starts = [f"{window} window = 0;", "uint8_t have = 0;"]
         byte, move_on = "BYTE_AT(at)", "at = (spot)(at + 1);"

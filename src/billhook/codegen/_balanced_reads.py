@@ -2,7 +2,8 @@
 
 from billhook.codegen._balanced_data import BalancedData
 from billhook.codegen._bit_stream import Numbers
-from billhook.codegen._reader import PART, mask, parts_of, whole, widths_of_codes
+from billhook.codegen._codes import widths_of_codes
+from billhook.codegen._reader import PART, mask, parts_of, whole
 from billhook.packing import Packed
 
 READS = {8: "BYTE_AT", 16: "HALF_AT", 24: "THREE_AT", 32: "WORD_AT"}
@@ -45,7 +46,7 @@ class BalancedReads:
         """Return an expression for the number of so many bits at a place."""
         if bits == 0:
             return "0"
-        return f"take({at}) & {mask(bits)}" if self.unit == 1 else f"{READS[bits]}({at})"
+        return f"(take({at}) & {mask(bits)})" if self.unit == 1 else f"{READS[bits]}({at})"
 
     def steps(self, bits: int) -> str:
         """Return by how much the place behind so many bits is larger."""
@@ -71,15 +72,18 @@ class BalancedReads:
         """Return statements that read a number at `at`, and move behind it."""
         kind, few = fast_type(numbers.largest.bit_length()), fast_type(numbers.bits)
         if not numbers.n_long:
-            lines = [f"{kind} {name} = ({kind})({self.read(numbers.bits, 'at')});", f"at = {self.past(numbers.bits)};"]
+            lines = [
+                f"{kind} {name} = ({kind})({self.read(numbers.bits, 'at')});",
+                f"at = {self.past(numbers.bits)};",
+            ]
         else:
-            beyond = f"({kind})(low - {numbers.limit}u) << {numbers.more}"
+            beyond = f"({kind})(({kind})(low - {numbers.limit}u) << {numbers.more})"
             lines = [
                 f"{few} low = ({few})({self.read(numbers.bits, 'at')});",
                 f"{kind} {name} = low;",
                 f"at = {self.past(numbers.bits)};",
                 f"if (low >= {numbers.limit}u) {{",
-                f"    {name} = ({kind})(({beyond} | ({self.read(numbers.more, 'at')})) + {numbers.limit}u);",
+                f"    {name} = ({kind})(({beyond} | {self.read(numbers.more, 'at')}) + {numbers.limit}u);",
                 f"    at = {self.past(numbers.more)};",
                 "}",
             ]
@@ -89,7 +93,7 @@ class BalancedReads:
         """Return statements that move `at` by the length of the number that is at another place."""
         lines = [f"at = {self.past(numbers.bits)};"]
         if numbers.n_long:
-            is_long = f"({self.read(numbers.bits, behind)}) >= {numbers.limit}u"
+            is_long = f"{self.read(numbers.bits, behind)} >= {numbers.limit}u"
             lines = [f"if ({is_long})", f"    at = {self.past(numbers.more)};", *lines]
         return lines
 
@@ -99,10 +103,10 @@ class BalancedReads:
         if not numbers.n_long:
             moved = move.format(self.read(numbers.bits, behind))
             return [f"if ({condition})", f"    at = {moved};", f"at = {self.past(numbers.bits)};"]
-        beyond = f"({self.read(numbers.more, self.past(numbers.bits, behind))})"
+        beyond = self.read(numbers.more, self.past(numbers.bits, behind))
         if numbers.n_long > 1:
             kind = fast_type(numbers.largest.bit_length())
-            beyond = f"(({kind})(skipped - {numbers.limit}u) << {numbers.more} | {beyond})"
+            beyond = f"(({kind})(({kind})(skipped - {numbers.limit}u) << {numbers.more}) | {beyond})"
         # Of a long one, the limit; the first part is that or more.
         return [
             f"{few} skipped = ({few})({self.read(numbers.bits, behind)});",

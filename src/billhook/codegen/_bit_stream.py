@@ -67,7 +67,9 @@ def shortest(numbers: Int64Array, unit: int) -> Numbers:
     """Return how these numbers are written in the fewest bits."""
     largest = int(numbers.max(initial=0))
     suited = [coding for coding in codings(unit) if coding.largest >= largest]
-    return min(suited, key=lambda coding: coding.bits * numbers.size + coding.more * int((numbers >= coding.limit).sum()))
+    return min(
+        suited, key=lambda coding: coding.bits * numbers.size + coding.more * int((numbers >= coding.limit).sum())
+    )
 
 
 class BitStream:
@@ -75,6 +77,8 @@ class BitStream:
 
     Attributes
     ----------
+    n_bits : int
+        How many bits are written.
     marks : list of int
         The bytes that were marked.
     """
@@ -82,18 +86,18 @@ class BitStream:
     def __init__(self) -> None:
         self._numbers: list[int] = []
         self._bits: list[int] = []
-        self._n_bits = 0
+        self.n_bits = 0
         self.marks: list[int] = []
 
     def mark(self) -> None:
         """Mark the byte that is written next."""
-        self.marks.append(self._n_bits // 8)
+        self.marks.append(self.n_bits // 8)
 
     def add(self, number: int, bits: int) -> None:
         """Write a number of so many bits."""
         self._numbers.append(number)
         self._bits.append(bits)
-        self._n_bits += bits
+        self.n_bits += bits
 
     def add_coded(self, number: int, coding: Numbers) -> None:
         """Write a number in a coding."""

@@ -1,26 +1,10 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
+from billhook.codegen._codes import counters, find_codes, functions_of_codes, widths_of_codes
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._numbers import ask, number_of_test, split_type
-from billhook.codegen._reader import (
-    APART,
-    BITS_OF_FLOAT,
-    BITS_OF_WHOLE,
-    bit_of,
-    code_type,
-    count,
-    counters,
-    data,
-    find_codes,
-    functions_of_codes,
-    mask,
-    missing_code,
-    place,
-    take,
-    taken,
-    whole,
-    widths_of_codes,
-)
+from billhook.codegen._reader import APART, bit_of, count, data, mask, place, take, taken, whole
+from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
 
 TREES = """/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
@@ -31,16 +15,13 @@ SYMMETRIC = """/* Trees lie one after the other. All splits on a level ask the s
 
 def compact(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
-    n_used = packed.layout.n_used
     text = "\n".join(
         [
             data(packed.data),
             place(packed.nbytes),
             take(_widths(packed)),
             APART,
-            *([BITS_OF_FLOAT] if n_used and "float" in form.inputs else []),
-            *([BITS_OF_WHOLE] if n_used and form.inputs != ("float",) else []),
-            *functions_of_codes(packed),
+            *functions_of_codes(packed, form),
             *([ask(packed)] if packed.layout.ask_bits else []),
             *([number_of_test(packed)] if packed.layout.group else []),
             _add_trees(packed),

@@ -5,28 +5,23 @@ of the floats from 0 up, and below 0 in the opposite order, so that comparing wi
 Where that takes too much code, on processors of 8 bits, floats become codes first.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.codegen._fast_leaves import LeafCode, leaves_of
-from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
-from billhook.codegen._reader import (
+from billhook.codegen._codes import (
     BITS_OF_FLOAT,
-    BITS_OF_WHOLE,
-    code_type,
-    count,
     counters,
-    data,
     find_codes,
     functions_of_codes,
-    missing_code,
-    place,
     reads_bits,
-    take,
     widths_of_codes,
 )
+from billhook.codegen._fast_leaves import LeafCode, leaves_of
+from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
+from billhook.codegen._reader import count, data, place, take
+from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
 
 # Compilers take more than their time over longer functions.
@@ -63,9 +58,8 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
         n_bytes = packed.layout.sections["trees"] + 3
         parts += [data(packed.data[:n_bytes]), place(n_bytes)] if n_bytes > 3 else []
         parts += [take(widths_of_codes(packed))] if reads_bits(packed) else []
-        parts += [BITS_OF_FLOAT] if "float" in form.inputs else []
-        parts += [BITS_OF_WHOLE] if packed.layout.n_categorical and form.inputs != ("float",) else []
-        parts += functions_of_codes(packed)
+        whole = form.inputs if packed.layout.n_categorical else ("float",)
+        parts += functions_of_codes(packed, replace(form, inputs=whole))
     has_reader = uses_codes and packed.layout.sections["trees"] > 0
     leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader)
     trees = []

@@ -3,7 +3,7 @@
 from typing import Any
 
 from billhook.codegen._form import Form, form_of
-from billhook.codegen._reader import code_type
+from billhook.codegen._steps import code_type
 from billhook.codegen._targets import Target
 from billhook.interop import as_forest
 from billhook.packing import Packed, pack

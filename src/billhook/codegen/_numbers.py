@@ -1,6 +1,7 @@
 """C that reads numbers of unequal length: tables of gaps, and groups of numbers."""
 
-from billhook.codegen._reader import bit_of, code_type, count, missing_code, taken
+from billhook.codegen._reader import bit_of, count, taken
+from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Group, Packed
 
 # A third of a number up to this is its product with this one, by 2^16.

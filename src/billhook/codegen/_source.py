@@ -80,6 +80,8 @@ def cost(packed: Packed, form: Form) -> str:
     """Return what the model takes, in words."""
     if form.layout == "compact":
         return f"{packed.nbytes} bytes of data, all constant; no memory but the stack."
+    if form.layout == "balanced":
+        return "Bytes in the order in which they are read, for less time; no memory but the stack."
     return "Comparisons in straight lines, made for speed; no memory but the stack."
 
 

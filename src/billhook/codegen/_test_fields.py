@@ -93,13 +93,8 @@ def fields_in_bytes(
     if can_shift and beside <= spare:
         after = at + feature
         left, right = (0, after) if at else (after, after + 1)
-        forms.append(
-            TestFields(
-                *(code, spare, feature, at, missing, after + flags - at),
-                *((left, right) if flags else (-1, -1)),
-                *(first, 0, spare, False),
-            )
-        )
+        marked = (after + flags - at, left, right) if flags else (after, -1, -1)
+        forms.append(TestFields(code, spare, feature, at, missing, *marked, first, 0, spare, False))
     rest = up_to(beside, 8)
     at = at if rest == 8 else 0
     marked = (at + feature, 0 if at else rest - 2, rest - 1) if flags else (feature, -1, -1)
@@ -107,7 +102,9 @@ def fields_in_bytes(
     if can_shift and marks <= spare and marks:
         marked = (flags, 0, 1) if flags else (0, -1, -1)
         forms.append(
-            TestFields(code, spare, feature, 0, missing, *marked, first, up_to(feature, 8), spare, is_marked_first=True)
+            TestFields(
+                code, spare, feature, 0, missing, *marked, first, up_to(feature, 8), spare, is_marked_first=True
+            )
         )
     forms = [form for form in forms if form.rest_bits or not beside or form.shift]
     all_bits = up_to(code + beside, 8)
