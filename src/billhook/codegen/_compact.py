@@ -24,6 +24,7 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
             *functions_of_codes(packed, form),
             *([ask(packed)] if packed.layout.ask_bits else []),
             *([number_of_test(packed)] if packed.layout.group else []),
+            *([SHAPES] if packed.layout.n_inner and not packed.layout.is_symmetric else []),
             _add_trees(packed),
             *(_scores(packed, kind, prefix) for kind in form.inputs),
         ]
@@ -57,7 +58,7 @@ def _add_trees(packed: Packed) -> str:
     """Return the function that walks down all trees and adds up their leaves."""
     layout = packed.layout
     most = layout.least_inner + (1 << layout.tree_bits) - 1
-    node = "uint8_t" if most < 2**7 else "uint16_t" if most < 2**15 else "uint32_t"
+    node = "uint_fast8_t" if most < 2**7 else "uint_fast16_t" if most < 2**15 else "uint32_t"
     nodes = split_type(packed)
     codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
     codes = "const uint8_t *answers, " if layout.ask_bits else codes
@@ -186,46 +187,55 @@ def _walk_levels(packed: Packed) -> str:
 def _walk(packed: Packed, node: str) -> str:
     """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
     read, right = _ask_test(packed, "first + split")
-    return f""", shape = 0, found = 0; /* bits of the tree read, ones among them */
-        number bits;
-        uint8_t bit;
-#if defined(__AVR__)
-        place at = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
-        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
-#endif
+    return f""", ones = 0, to; /* ones among the shapes that the walk has left behind */
+        uint_fast8_t before = (uint_fast8_t)(2 * (first & 3)); /* bits in the same byte, of another tree */
+        {node} passed = ({node})(0 - before);
+        place shapes = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
+        shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
         do {{
-            {node} to;
+            number bits;
 {read}            to = ({node})(2 * split + ({right}));
+            while (({node})(to - passed) >= N_SHAPES) {{
+                ones = ({node})(ones + ones_of(some));
+                shapes = (place)(shapes + N_SHAPES / 8u);
+                some = SHAPES(shapes);
+                passed = ({node})(passed + N_SHAPES);
+            }}
+            bit = power((uint8_t)(to - passed));
+            split = ({node})(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
+        }} while (some & bit);
+        split = ({node})(to + 1 - split)"""
+
+
+SHAPES = """/* Shapes are read so many bits at a time. */
 #if defined(__AVR__)
-            do {{
-                if (!left) {{
-                    at++;
-                    byte = BYTE(at);
-                    left = 8;
-                }}
-                left--;
-                bit = byte & 1;
-                byte >>= 1;
-                found = ({node})(found + bit);
-                shape++;
-            }} while (shape <= to);
+typedef uint8_t shapes_t;
+#define SHAPES(at) BYTE(at)
+#define N_SHAPES 8
+/* 2 to the power of n: this processor shifts bit by bit. */
+static INLINE uint8_t power(uint8_t n)
+{
+    uint8_t result = n & 1 ? 2 : 1;
+    if (n & 2)
+        result = (uint8_t)(result << 2);
+    return n & 4 ? (uint8_t)(result << 4) : result;
+}
+static INLINE uint8_t ones_of(uint8_t bits)
+{
+    bits = (uint8_t)(bits - (bits >> 1 & 0x55));
+    bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
+    return (uint8_t)((bits + (bits >> 4)) & 15);
+}
 #else
-            do {{
-                {node} n = ({node})(to - shape);
-                number ones;
-                if (n > WINDOW)
-                    n = WINDOW;
-                bits = take((place)({bit_of(packed, "shapes")} + 2 * (place)first + shape));
-                shape = ({node})(shape + n);
-                ones = bits & (((number)1 << n) - 1);
-                for (; ones; ones &= ones - 1)
-                    found++;
-                bits >>= n;
-            }} while (shape != to);
-            bit = bits & 1;
-            found = ({node})(found + bit);
-            shape++;
+typedef uint32_t shapes_t;
+#define SHAPES(at) WORD(at)
+#define N_SHAPES 32
+static INLINE uint32_t power(uint_fast8_t n) { return (uint32_t)1 << n; }
+static INLINE uint32_t ones_of(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
 #endif
-            split = found;
-        }} while (bit);
-        split = ({node})(shape - 1 - found)"""
+"""

@@ -10,7 +10,7 @@ LARGEST_BY_THIRD, THIRD = 2**15, 21846
 
 def split_type(packed: Packed) -> str:
     """Return the type of the number of a split, or a leaf, of all trees."""
-    return "uint16_t" if packed.layout.n_leaves < 2**16 else "uint32_t"
+    return "uint_fast16_t" if packed.layout.n_leaves < 2**16 else "uint32_t"
 
 
 def ask(packed: Packed) -> str:

@@ -88,7 +88,7 @@ NEAR_READ = f"""#if defined(__AVR__)
 
 def place(n_bytes: int) -> str:
     """Return the definition of the type of a place in so many bytes."""
-    return f"typedef {'uint16_t' if n_bytes * 8 < 2**16 else 'uint32_t'} place; /* in bits or bytes */\n"
+    return f"typedef {'uint_fast16_t' if n_bytes * 8 < 2**16 else 'uint32_t'} place; /* in bits or bytes */\n"
 
 
 def count(n: int) -> str:
@@ -113,28 +113,33 @@ def mask(bits: int) -> str:
 
 def take(widths: tuple[int, ...]) -> str:
     """Return the function that reads numbers of any width, up to 25 bits, of these widths."""
-    small = "uint16_t" if max(widths) <= 16 else "uint32_t"
+    bits = max(widths)
+    # Three bytes hold up to 17 bits, wherever they begin.
+    window = "WORD(at >> 3)" if bits > 17 else "((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))"
     return f"""#if defined(__AVR__)
-typedef {small} number;
+typedef {"uint16_t" if bits <= 16 else "uint32_t"} number;
+#define WINDOW(at) WORD(at >> 3)
 #else
 typedef uint32_t number;
-#define WINDOW 24
+#define WINDOW(at) {window}
 #endif
 
 /* Return the number that begins at this bit, and what comes after it. */
 static number take(place at)
 {{
-    return (number)(WORD(at >> 3) >> (at & 7));
+    return (number)(WINDOW(at) >> (at & 7));
 }}
 """
 
 
 # A macro for functions that are not to become part of others.
-APART = """/* Inlined, there would be too many variables for the registers. */
+APART = """/* What has many variables stays apart, or they find no registers; what has few becomes part of its callers. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
+#define INLINE inline __attribute__((always_inline))
 #else
 #define APART
+#define INLINE
 #endif
 """
 
