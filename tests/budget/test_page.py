@@ -18,6 +18,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 from billhook.budget._stages import Stage
 from billhook.budget.report._page import page
 from billhook.budget.report._report import Point, TargetFit
+from billhook.codegen import LayoutCost
 from made_up_reports import TARGETS, made_up_points, made_up_report
 from pages import HOSTILE, Reader, check_loads_nothing, percent
 
@@ -35,6 +36,11 @@ def flat(score, n_points=7):
     return tuple(replace(point, score=score) for point in made_up_points(n_points))
 
 
+LAYOUTS = (
+    LayoutCost("compact", 5_000, 40_000, True, False),
+    LayoutCost("balanced", 5_600, 9_000, True, False),
+    LayoutCost("fast", 40_000, 2_000, False, False),
+)
 EDGES = {
     "many classes": made_up_report(30, 60),
     "two classes": made_up_report(30, 2),
@@ -47,6 +53,10 @@ EDGES = {
     ),
     "hardly different scores": made_up_report(
         points=tuple(replace(p, score=0.9 + p.nbytes * 1e-16) for p in flat(0.9))
+    ),
+    "layouts": made_up_report(20, layout="balanced", layouts=LAYOUTS),
+    "layouts that are estimates": made_up_report(
+        20, layout="fast", layouts=tuple(replace(cost, is_estimated=True) for cost in LAYOUTS)
     ),
     "no targets": made_up_report(20, targets=(), target=None),
     "no target": made_up_report(20, target=None),
@@ -391,3 +401,17 @@ def test_residuals_are_drawn_around_zero_and_told_in_numbers():
     line = float(re.search(r'<line class="same" x1="0%" y1="([\d.]+)%" x2="100%" y2="\1%"', html)[1])
     is_above = heights < line
     assert (is_above == (true > predicted)).all()
+
+
+def test_layouts_are_drawn_by_cycles_and_flash():
+    html = page(EDGES["layouts"])
+    chart = html[html.index('id="layouts-chart"') :]
+    places = re.findall(r'cx="([^"]+)" cy="([^"]+)"/><text[^>]*>(\w+)<', chart[: chart.index("</svg>")])
+    assert [name for _, _, name in places] == ["compact", "balanced", "fast"]
+    across, down = ([percent(place[k]) for place in places] for k in (0, 1))
+    assert across == sorted(across, reverse=True)
+    assert down == sorted(down, reverse=True)
+    said = Reader(html).section("layouts")
+    assert "written" in said
+    assert "estimated" not in said
+    assert "estimated" in Reader(page(EDGES["layouts that are estimates"])).section("layouts")

@@ -31,6 +31,7 @@ EMIT = ["emit", "model.bhk", "--out", "c"]
         ["--threshold-bits", "exact", "--leaf-bits", "4"],
         ["--target", "arduino-uno"],
         ["--layout", "fast", "--inputs", "float,int16"],
+        ["--layout", "balanced", "--leaf-bits", "5"],
         ["--optimize", "speed", "--codebook", "8", "--scales", "class", "--no-missing-values"],
     ],
 )
@@ -58,14 +59,14 @@ def test_packed_models_and_numbers_too(capsys):
 
 
 @pytest.mark.parametrize(("options", "written"), [([], "compact"), (["--optimize", "speed"], "fast")])
-def test_the_cost_of_both_layouts_is_printed(folder, options, written, capsys):
+def test_the_cost_of_each_layout_is_printed(folder, options, written, capsys):
     if not shutil.which("avr-gcc") or not shutil.which("simavr"):
         pytest.skip("avr-gcc and simavr are not installed: make toolchains")
     assert main([*EMIT, "--target", "arduino-uno", *options]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["layout", "bytes", "of", "flash", "of", "32,256", "cycles", "a", "row"]
-    lines = lines[2:4]
-    assert [line.split()[0] for line in lines] == ["compact", "fast"]
+    lines = lines[2:5]
+    assert [line.split()[0] for line in lines] == ["compact", "balanced", "fast"]
     assert [line.split()[0] for line in lines if line.endswith("<- written")] == [written]
     assert ("goto" in (folder / "c" / "model.c").read_text()) == (written == "fast")
 
@@ -84,7 +85,7 @@ def test_speed_gives_way_where_there_is_no_room(capsys):
     X, y = make_classification(3000, 10, n_informative=8, random_state=0)
     bh.as_forest(RandomForestClassifier(24, max_leaf_nodes=180, random_state=0).fit(X, y)).save("large.bhk")
     assert main(["emit", "large.bhk", "--out", "c", "--target", "arduino-uno", "--optimize", "speed"]) == 0
-    assert "does not fit arduino-uno; wrote the compact one" in capsys.readouterr().out
+    assert "does not fit arduino-uno; wrote the balanced one" in capsys.readouterr().out
     assert main(["emit", "large.bhk", "--out", "d", "--target", "arduino-uno", "--layout", "fast"]) == 2
     assert "arduino-uno has 32,256; --layout compact takes" in capsys.readouterr().err
 

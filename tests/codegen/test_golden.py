@@ -28,7 +28,7 @@ def number():
 
 
 @pytest.mark.parametrize("make", [classes, number])
-@pytest.mark.parametrize("layout", ["compact", "fast"])
+@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
 def test_the_files_are_those_seen_last(make, layout, tmp_path):
     written = bh.emit(make(), tmp_path / "out", target="arduino-uno", layout=layout, X=X)
     kept = GOLDEN / f"{make.__name__}-{layout}"

@@ -24,7 +24,7 @@ def need(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("layout", ["compact", "fast"])
+@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
 @pytest.mark.parametrize(
     ("X", "y", "model", "threshold_bits"),
     [
@@ -42,8 +42,8 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
     assert found.agreement == 1.0
     assert found.form.layout == layout
     assert found.data == packed.nbytes
-    if layout == "compact":
-        assert packed.nbytes < found.flash < packed.nbytes + 1500
+    if layout != "fast":
+        assert packed.nbytes < found.flash < 1.3 * packed.nbytes + 1500
     assert found.ram == 0
     assert found.fits in (True, None)
     if target.startswith("arduino"):
@@ -54,7 +54,7 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("layout", ["compact", "fast"])
+@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
 def test_devices_read_categories_and_symmetric_trees(target, layout):
     need(target)
     rng = np.random.default_rng(0)
@@ -80,7 +80,7 @@ def test_devices_read_short_models(target, name):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("layout", ["compact", "fast"])
+@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
 @pytest.mark.parametrize("inputs", ["int16", "uint8"])
 def test_whole_numbers_need_no_floats(target, layout, inputs):
     need(target)
@@ -91,8 +91,8 @@ def test_whole_numbers_need_no_floats(target, layout, inputs):
     assert found.ram == 0
 
 
-# 40 bytes of those on AVR are for reading shapes bit after bit, which takes up to a fifth of the time off a row.
-@pytest.mark.parametrize(("target", "most"), [("arduino-uno", 745), ("cortex-m0", 500), ("cortex-m4", 500)])
+# A third of it is for counting shapes by bytes or words, not bit by bit, which takes a third of the time off a row.
+@pytest.mark.parametrize(("target", "most"), [("arduino-uno", 1000), ("cortex-m0", 630), ("cortex-m4", 630)])
 def test_the_program_that_reads_the_data_is_small(target, most):
     need(target)
     rf = RandomForestClassifier(16, max_leaf_nodes=30, random_state=0).fit(X2, y2)

@@ -23,7 +23,7 @@ from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
-from billhook.codegen import target_named
+from billhook.codegen import check_max_cycles, choose_layout, target_named
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import load_forest
@@ -45,6 +45,7 @@ def fit_table(
     budget: int | str | None = None,
     target: str | None = None,
     reserve: int | str = 0,
+    max_cycles: int | None = None,
     out: str | PathLike[str] | None = None,
     force: bool = False,
     name: str = "model",
@@ -80,6 +81,9 @@ def fit_table(
         A target that the model has to fit, with the code that reads it: see `targets`.
     reserve : int or str
         Bytes of the target's flash to keep for your own code.
+    max_cycles : int, optional
+        The most cycles that a row may take on the target: the C project has the smallest layout that takes no more,
+        as `choose_layout` finds it, for which it is compiled and run in an emulator. This takes some seconds more.
     out : path, optional
         A folder to write the model file, the report and the C project to; see `FitResult.save`.
     force : bool
@@ -139,6 +143,10 @@ def fit_table(
     if model is not None and of_numbers is not None and of_numbers.name != "squared_error":
         raise ValueError(f"loss={loss!r} is for trees that are grown here: leave it out, or model")
     limit = limit_for(budget, target, reserve)
+    if max_cycles is not None:
+        if target is None:
+            raise ValueError("max_cycles are those of a target: say which, as target='arduino-uno'")
+        check_max_cycles(max_cycles, target_named(target))
     seed = checked_seed(random_state)
     if n_jobs == 0:
         raise ValueError("n_jobs must be a number of jobs, or -1 for one for each processor, not 0")
@@ -191,9 +199,17 @@ def fit_table(
                 **options,
             )
             result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
+    if max_cycles is not None and target is not None:
+        result = _in_time_of_rows(result, target, max_cycles)
     if out is not None:
         result.save(out, name=name, force=force)
     return result
+
+
+def _in_time_of_rows(result: FitResult, target: str, max_cycles: int) -> FitResult:
+    """Return the result with the smallest layout in which a row takes no more cycles on the target."""
+    choice = choose_layout(result.packed, target=target, max_cycles=max_cycles, inputs="float", X=result.examples)
+    return replace(result, report=replace(result.report, layout=choice.layout, layouts=choice.costs))
 
 
 def checked_time_limit(time_limit: Any, n_trials: int | None) -> float | None:

@@ -30,7 +30,8 @@ def write_fit(
     with atomic_folder(folder, replace=force, whole=(C_PROJECT,)) as temporary:
         packed.save(temporary / MODEL)
         report.save(temporary / REPORT)
-        emit(packed, temporary / C_PROJECT, target=report.target or "generic", name=name, X=examples)
+        target = report.target or "generic"
+        emit(packed, temporary / C_PROJECT, target=target, name=name, layout=report.layout, X=examples)
 
 
 def check_output(folder: str | PathLike[str], *, force: bool) -> None:

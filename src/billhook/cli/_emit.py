@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     if choice.measurements:
         _print_costs(choice, target)
     if choice.reason:
-        print(f"{choice.reason[0].upper()}{choice.reason[1:]}; wrote the compact one.")
+        print(f"{choice.reason[0].upper()}{choice.reason[1:]}; wrote the {choice.layout} one.")
     if rows and not isinstance(model, Packed):
         print(f"On the rows of {arguments.table}: {pack_report(model, packed, **rows)}")
     print(f"Wrote {len(files)} files to {arguments.out}; `make -C {quote(str(arguments.out))} test` tests them.")

@@ -13,7 +13,7 @@ from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_fields
-from billhook.codegen import MissingToolError, flash_with_reader, measure, target_named
+from billhook.codegen import LayoutCost, MissingToolError, flash_with_reader, measure, target_named
 from billhook.forest import count_of
 from billhook.packing import Packed
 from billhook.tables import Table
@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
             budget=arguments.budget,
             target=arguments.target,
             reserve=arguments.reserve,
+            max_cycles=arguments.max_cycles,
             out=arguments.out,
             force=arguments.force,
             name=arguments.name,
@@ -143,11 +144,18 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
         fields.insert(2, ("held-out errors", f"mean absolute {absolute:.4g}, root mean squared {squared:.4g}{of_r2}"))
     if report.target is not None:
         fields.append((f"on {report.target}", _flash_on(report.target, result)))
+    fields += [(f"{cost.layout} layout", _cost_text(cost, report)) for cost in report.layouts]
     return [
         *fields,
         ("fits", _targets_that_fit(report)),
         ("evaluated", f"{count_of(report.n_trials, 'configuration')} in {report.seconds:.0f} s"),
     ]
+
+
+def _cost_text(cost: LayoutCost, report: FitReport) -> str:
+    about = "about " if cost.is_estimated else ""
+    mark = " <- written" if cost.layout == report.layout else "" if cost.fits else ", does not fit"
+    return f"{about}{cost.cycles:,} cycles a row, {cost.flash:,} bytes of flash{mark}"
 
 
 def _score_text(report: FitReport) -> str:
@@ -168,7 +176,8 @@ def _flash_on(name: str, result: FitResult) -> str:
     """Return what the model takes of a target's flash: compiled, if there is a compiler."""
     target = target_named(name)
     try:
-        measured = measure(result.packed, result.examples[:10], target=name, max_rows=5)
+        rows = result.examples[:10]
+        measured = measure(result.packed, rows, target=name, max_rows=5, layout=result.report.layout)
     except (MissingToolError, SubprocessError, RuntimeError):
         flash = f" of {target.flash:,}" if target.flash else ""
         return f"at most {flash_with_reader(result.packed.nbytes, target):,}{flash} bytes of flash (not compiled)"

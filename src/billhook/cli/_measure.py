@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     X = features_of(read_features(arguments.table, arguments.label, categorical=categorical_of(packed)), packed)
     names = [target.name for target in targets()] if arguments.target == "all" else [arguments.target]
     print(f"{arguments.model}: {packed!r}", file=sys.stderr)
-    layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "both" else (arguments.layout,)
+    layouts: tuple[LayoutName, ...] = LAYOUTS if arguments.layout == "all" else (arguments.layout,)
     with _interrupt.stoppable(), ProgressDisplay("measuring", unit="programs", patience=0.0) as bar:
         attempts = measure_each(
             packed,

@@ -1,6 +1,13 @@
 """Packed models as C, and what they take on a target."""
 
-from billhook.codegen._choose_layout import LAYOUTS, LayoutChoice, choose_layout, measure_each
+from billhook.codegen._choose_layout import (
+    LAYOUTS,
+    LayoutChoice,
+    LayoutCost,
+    check_max_cycles,
+    choose_layout,
+    measure_each,
+)
 from billhook.codegen._emit import emit
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
@@ -18,11 +25,13 @@ __all__ = [
     "Form",
     "Input",
     "LayoutChoice",
+    "LayoutCost",
     "LayoutName",
     "Measurement",
     "MissingToolError",
     "Target",
     "as_inputs",
+    "check_max_cycles",
     "choose_layout",
     "data_limit",
     "emit",

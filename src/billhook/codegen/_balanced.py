@@ -4,7 +4,7 @@ from billhook.codegen._balanced_data import BalancedData, balanced_data
 from billhook.codegen._balanced_leaves import BalancedLeaves
 from billhook.codegen._balanced_reads import BalancedReads, fast_type
 from billhook.codegen._codes import counters, find_codes, functions_of_codes, reads_bits
-from billhook.codegen._compact import SYMMETRIC
+from billhook.codegen._compact import SYMMETRIC, compact
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._reader import APART, count, data, mask, place, take
 from billhook.codegen._steps import code_type, missing_code
@@ -22,6 +22,8 @@ CODE = """/* The code of a feature, by its place in bytes. */
 
 def balanced(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
+    if not packed.layout.n_splits:  # there is nothing to be quick about
+        return compact(packed, form, prefix)
     made = balanced_data(packed)
     reads = BalancedReads(packed, made)
     needs_take = reads.unit == 1 or reads_bits(packed)
@@ -42,10 +44,7 @@ def balanced(packed: Packed, form: Form, prefix: str) -> Program:
 
 def _scores(packed: Packed, kind: Input, prefix: str) -> str:
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)\n{{\n"
-    n_used = packed.layout.n_used
-    if n_used == 0:
-        return f"{begin}    (void)x;\n    add_trees(scores);\n}}\n"
-    return f"""{begin}    {code_type(packed)} codes[{n_used}];
+    return f"""{begin}    {code_type(packed)} codes[{packed.layout.n_used}];
 {counters(packed)}{find_codes(packed, kind)}    add_trees(codes, scores);
 }}
 """
@@ -68,10 +67,9 @@ def _add_trees(packed: Packed, made: BalancedData, reads: BalancedReads) -> str:
             continue;
         }}
 """
-    codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
     by_bytes = CODE if "CODE(" in walk else ""
     return f"""{by_bytes}{leaves.declared}{comment}
-static APART void add_trees({codes}int32_t *scores)
+static APART void add_trees(const {code_type(packed)} *codes, int32_t *scores)
 {{
     place tree = {reads.begin("trees")};
 {column}{leaves.start}    while (tree != {reads.steps(made.end)}) {{
@@ -110,7 +108,7 @@ def _code(packed: Packed, test: TestFields, holder: str) -> str:
     if not test.feature_bits:
         return "codes[0]"
     if test.feature_at == 1 and code_type(packed) == "uint16_t":
-        return f"CODE({holder} & {mask(test.feature_bits + 1)[:-1]}e)"
+        return f"CODE({holder} & {hex((2 << test.feature_bits) - 2)})"
     above = test.feature_at + test.feature_bits < (test.rest_bits or test.first_bits)
     feature = f"{holder} >> {test.feature_at}" if test.feature_at else holder
     return f"codes[{feature} & {mask(test.feature_bits)}]" if above else f"codes[{feature}]"

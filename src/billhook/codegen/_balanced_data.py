@@ -276,14 +276,14 @@ class _Writer:
         """Return the shortest way to write how long left sides are, and the bits of each node and all below it."""
         roots = self.packed.coded.offset[:-1].tolist()
         best: tuple[int, Numbers, list[int]] | None = None
-        done: set[int] = set()
+        done: set[tuple[int, int]] = set()
         for skip in codings(self.form.unit):
-            if skip.n_long and skip.bits in done:  # with fewer long ones, it is shorter
+            if skip.n_long and (skip.bits, skip.more) in done:  # with fewer long ones, it is shorter
                 continue
             size = self._sizes(left, right, skip)
             if size is None:
                 continue
-            done.add(skip.bits)
+            done.add((skip.bits, skip.more))
             total = sum(size[root] for root in roots)
             if best is None or total < best[0]:
                 best = total, skip, size

@@ -3,7 +3,7 @@
 from billhook.codegen._balanced_data import BalancedData
 from billhook.codegen._balanced_reads import BalancedReads
 from billhook.codegen._compact import base_of_column
-from billhook.codegen._reader import count, mask
+from billhook.codegen._reader import AT_BIT, AT_BYTE, add_values, count
 from billhook.packing import Packed
 
 # With fewer numbers in a leaf, adding two at a time gains nothing.
@@ -105,26 +105,6 @@ typedef uint32_t sum_t; /* two sums of 16 bits */
                 f"    at = {self.reads.past(bits)};",
                 "}",
             ]
-        window = "uint_fast16_t" if bits <= 9 else "uint32_t"
-        starts = [f"{window} window = 0;", "uint8_t have = 0;"]
-        byte, move_on = "BYTE_AT(at)", "at = (spot)(at + 1);"
         if self.reads.unit == 1:
-            starts = [
-                f"{window} window = ({window})(BYTE(at >> 3) >> (at & 7));",
-                "uint8_t have = (uint8_t)(8 - (at & 7));",
-                "place from = (place)((at >> 3) + 1u);",
-            ]
-            byte, move_on = "BYTE(from)", "from++;"
-        return [
-            *starts,
-            loop,
-            f"    while (have < {bits}) {{",
-            f"        window = ({window})(window | ({window})(({window}){byte} << have));",
-            f"        {move_on}",
-            "        have = (uint8_t)(have + 8);",
-            "    }",
-            f"    {into} = ({kind})({into} + ({kind})(window & {mask(bits)}));",
-            f"    window = ({window})(window >> {bits});",
-            f"    have = (uint8_t)(have - {bits});",
-            "}",
-        ]
+            return add_values(n_values, bits, self.sums, kind, AT_BIT, "BYTE(at)", "at++;")
+        return add_values(n_values, bits, self.sums, kind, AT_BYTE, "BYTE_AT(at)", "at = (spot)(at + 1);")

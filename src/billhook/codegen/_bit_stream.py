@@ -39,16 +39,16 @@ class Numbers(NamedTuple):
         return self.limit + (beyond >> self.more) | (beyond & ((1 << self.more) - 1)) << self.bits
 
 
-# In whole bytes: one, one or two, and as many as it takes.
+# In whole bytes: one, one or two, one or three, and as many as it takes.
 IN_BYTES = (
     Numbers(8),
-    *(Numbers(8, n_long, 8) for n_long in (1, 2, 4, 8, 16, 32, 64, 128)),
+    *(Numbers(8, 1 << k, more) for more in (8, 16) for k in range(7)),
     Numbers(16),
     Numbers(24),
     Numbers(32),
 )
 IN_BITS = (
-    *(Numbers(bits, 1 << k, bits) for bits in (6, 8) for k in range(bits - 2)),
+    *(Numbers(bits, 1 << k, more) for bits, more in ((6, 6), (8, 8), (8, 12)) for k in range(bits - 2)),
     *(Numbers(bits) for bits in range(4, 26)),
 )
 

@@ -1,16 +1,17 @@
 """What a model takes on several targets and in several layouts, and which layout to write."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from subprocess import SubprocessError
 from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
 
-from billhook._checks import resolve_name
+from billhook._checks import as_int, resolve_name
+from billhook.codegen._estimate import estimated_cycles, estimated_flash
 from billhook.codegen._form import Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
-from billhook.codegen._memory import DoesNotFitError, check_fits
+from billhook.codegen._memory import DoesNotFitError, check_fits, flash_with_reader
 from billhook.codegen._targets import Target, target_named
 from billhook.codegen._test_rows import made_up_rows
 from billhook.codegen._toolchains import MissingToolError
@@ -24,6 +25,8 @@ LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
 # Compilers take minutes over more comparisons than these.
 MOST_SPLITS = 20_000
 N_ROWS = 5
+# Families of processors on which time is not counted.
+NO_CYCLES = ("any", "x86_64")
 
 
 @dataclass(frozen=True)
@@ -37,24 +40,49 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class LayoutCost:
+    """What a layout takes on a target.
+
+    Attributes
+    ----------
+    layout : {"compact", "balanced", "fast"}
+    flash, cycles : int
+        Bytes, and cycles for a row; instructions where the emulator counts these, which is the least.
+    fits : bool
+        Whether the target has room for it.
+    is_estimated : bool
+        Whether it was not measured, since the tools for the target are not installed.
+    """
+
+    layout: LayoutName
+    flash: int
+    cycles: int
+    fits: bool
+    is_estimated: bool
+
+
+@dataclass(frozen=True)
 class LayoutChoice:
     """A layout for a target, and what it was chosen by.
 
     Attributes
     ----------
-    layout : {"compact", "fast"}
+    layout : {"compact", "balanced", "fast"}
     measurements : dict of str to Measurement
         What each layout takes on the target, as far as it could be measured.
     errors : tuple of Attempt
         The layouts that could not be measured, and why.
     reason : str
         Why it is not the one that was asked for; empty if it is.
+    costs : tuple of LayoutCost
+        Flash and cycles of each layout, smallest first, where the choice is by these.
     """
 
     layout: LayoutName
     measurements: dict[LayoutName, Measurement] = field(default_factory=dict)
     errors: tuple[Attempt, ...] = ()
     reason: str = ""
+    costs: tuple[LayoutCost, ...] = ()
 
 
 def measure_each(
@@ -93,12 +121,13 @@ def choose_layout(
     target: str,
     layout: str | None = None,
     optimize: Goal = "size",
+    max_cycles: int | None = None,
     inputs: Input | Iterable[Input] | None = None,
     X: ArrayLike | None = None,
     packed_from: Any = None,
     progress: LayoutProgress | None = None,
 ) -> LayoutChoice:
-    """Return the layout to write a model in, and what either layout takes on the target.
+    """Return the layout to write a model in, and what each layout takes on the target.
 
     The model is compiled and run in an emulator, as `measure` does it, where the tools for the target are there.
 
@@ -108,10 +137,13 @@ def choose_layout(
         What is not packed is packed with the defaults of `pack`.
     target : str
         The name of one of `targets`. With ``"generic"`` nothing is measured.
-    layout : {"compact", "fast"}, optional
+    layout : {"compact", "balanced", "fast"}, optional
         The layout, if it is not to be chosen.
     optimize : {"size", "speed"}
-        ``"size"``: the compact layout. ``"speed"``: the fast one if it fits the target.
+        ``"size"``: the compact layout. ``"speed"``: the fastest one that fits the target.
+    max_cycles : int, optional
+        The most cycles that a row may take: the smallest layout is chosen that fits the target and takes no more.
+        Where the tools are not there, cycles are estimated. Where instructions are counted, each is one cycle.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         As for `emit`; the first is measured.
     X : rows, optional
@@ -124,11 +156,13 @@ def choose_layout(
     Raises
     ------
     DoesNotFitError
-        If the layout, chosen or given, does not fit the target.
+        If the layout, chosen or given, does not fit the target; or if none that does takes at most `max_cycles`.
     """
     chosen = target_named(target)
     goal: Goal = resolve_name(optimize, {name: name for name in get_args(Goal)}, "optimize cannot be")
     form = form_of(layout or "compact", inputs, chosen)
+    if max_cycles is not None:
+        check_max_cycles(max_cycles, chosen, layout)
     packed = model if isinstance(model, Packed) else pack(model)
     source = model if packed_from is None else packed_from
     check_fits(source, packed, form, chosen)
@@ -138,26 +172,77 @@ def choose_layout(
         if measured.agreement < 1.0:
             raise RuntimeError(f"the {name} layout does not answer as Python does on {chosen.name}")
     errors = tuple(tried for tried in attempts if tried.error is not None)
-    if layout is not None or goal == "size":
-        choice = LayoutChoice(form.layout, measurements, errors)
-    elif not chosen.flash or ("fast" in measurements and measurements["fast"].fits):
-        choice = LayoutChoice("fast", measurements, errors)
-    elif "fast" in measurements:
-        choice = LayoutChoice("compact", measurements, errors, f"the fast layout does not fit {chosen.name}")
-    else:
-        reason = f"whether the fast layout fits {chosen.name} is not known"
-        choice = LayoutChoice("compact", measurements, errors, reason)
+    choice = LayoutChoice(form.layout, measurements, errors)
+    if max_cycles is not None:
+        choice = _within(choice, packed, chosen, max_cycles)
+    elif layout is None and goal == "speed":
+        choice = _fastest(choice, chosen)
     if choice.layout in measurements:
         taken = measurements[choice.layout]
         check_fits(source, packed, taken.form, chosen, taken.flash)
     return choice
 
 
+def check_max_cycles(max_cycles: int, target: Target, layout: str | None = None) -> None:
+    """Raise an error unless a layout can be chosen by how many cycles a row takes on a target."""
+    if as_int(max_cycles, "max_cycles") < 1:
+        raise ValueError(f"max_cycles must be 1 or more, not {max_cycles}")
+    if layout is not None:
+        raise ValueError(f"max_cycles chooses a layout: leave out layout={layout!r}, or max_cycles")
+    if target.family in NO_CYCLES:
+        raise ValueError(f"no cycles are counted on {target.name}: choose another target, or leave out max_cycles")
+
+
+def _fastest(choice: LayoutChoice, target: Target) -> LayoutChoice:
+    """Return the choice of the fastest layout that fits."""
+    if not target.flash:
+        return replace(choice, layout="fast")
+    for name in reversed(LAYOUTS):
+        if name in choice.measurements and choice.measurements[name].fits:
+            reason = "" if name == "fast" else f"the fast layout does not fit {target.name}"
+            if "fast" not in choice.measurements:
+                reason = f"whether the fast layout fits {target.name} is not known"
+            return replace(choice, layout=name, reason=reason)
+    return replace(choice, reason=f"whether the fast layout fits {target.name} is not known")
+
+
+def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: int) -> LayoutChoice:
+    """Return the choice of the smallest layout that fits and takes no more cycles."""
+    costs = tuple(sorted(_costs(choice, packed, target), key=lambda cost: cost.flash))
+    for cost in costs:
+        if cost.fits and cost.cycles <= max_cycles:
+            return replace(choice, layout=cost.layout, costs=costs)
+    about = "about " if any(cost.is_estimated for cost in costs) else ""
+    each = "; ".join(
+        f"{cost.layout} {about}{cost.cycles:,} in {cost.flash:,} bytes of flash" + ("" if cost.fits else ", too many")
+        for cost in costs
+    )
+    least = min((cost.cycles for cost in costs if cost.fits), default=None)
+    advice = "a smaller model" if least is None else f"max_cycles={least} would do, or fewer or smaller trees"
+    raise DoesNotFitError(
+        f"no layout that fits {target.name} takes at most {max_cycles:,} cycles a row: {each}; {advice}"
+    )
+
+
+def _costs(choice: LayoutChoice, packed: Packed, target: Target) -> list[LayoutCost]:
+    costs = []
+    for name in LAYOUTS:
+        measured = choice.measurements.get(name)
+        if measured is not None:
+            cycles = measured.cycles if measured.cycles is not None else measured.instructions
+            costs.append(LayoutCost(name, measured.flash, cycles or 0, measured.fits is not False, False))
+        elif not choice.measurements:
+            flash = estimated_flash(packed, name, target, flash_with_reader(0, target))
+            fits = not target.flash or flash <= target.flash
+            costs.append(LayoutCost(name, flash, estimated_cycles(packed, name, target), fits, True))
+    return costs
+
+
 def _attempts(
     packed: Packed, target: Target, inputs: Input, X: ArrayLike | None, progress: LayoutProgress | None
 ) -> list[Attempt]:
     rows = as_inputs(made_up_rows(packed) if X is None else as_rows(X, packed), inputs)
-    layouts = [name for name in LAYOUTS if name == "compact" or packed.layout.n_splits <= MOST_SPLITS]
+    layouts = [name for name in LAYOUTS if name != "fast" or packed.layout.n_splits <= MOST_SPLITS]
     return measure_each(
         packed, rows, targets=(target.name,), layouts=layouts, max_rows=N_ROWS, inputs=inputs, progress=progress
     )

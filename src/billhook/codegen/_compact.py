@@ -3,7 +3,7 @@
 from billhook.codegen._codes import counters, find_codes, functions_of_codes, widths_of_codes
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._numbers import ask, number_of_test, split_type
-from billhook.codegen._reader import APART, bit_of, count, data, mask, place, take, taken, whole
+from billhook.codegen._reader import APART, AT_BIT, add_values, bit_of, count, data, mask, place, take, taken, whole
 from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
 
@@ -77,7 +77,6 @@ def _add_trees(packed: Packed) -> str:
     if layout.factor_bits:
         start, finish = f"    for (c = 0; c < {layout.n_columns}; c++)\n        scores[c] = 0;\n", start
     counters = f"    {count(layout.n_columns)} c;\n" if layout.n_columns > 1 else ""
-    counters += "    place value;\n" if layout.n_values > 1 else ""
     return f"""{comment}
 static APART void add_trees({codes}int32_t *scores)
 {{
@@ -125,21 +124,30 @@ def base_of_column(packed: Packed, sections: dict[str, int]) -> tuple[str, str]:
 def _add_leaf(packed: Packed) -> str:
     """Return statements that add the numbers of the leaf that `split` is to the scores."""
     layout = packed.layout
-    value = f"{bit_of(packed, 'leaves')} + (place)(leaf + split) * {layout.n_values * layout.leaf_bits}u"
+    section, number = "leaves", "leaf + split"
     if layout.n_entries:
         bits = layout.entry_bits
-        entry = taken(f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)", bits)
-        value = f"{bit_of(packed, 'table')} + (place)({entry}) * {layout.n_values * layout.leaf_bits}u"
+        at = f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)"
+        section, number = "table", f"({taken(at, bits)})"
+    # Of whole bytes, the place of a byte, else that of a bit.
+    in_bytes = layout.leaf_bits % 8 == 0
+    size, begin = layout.n_values * layout.leaf_bits, bit_of(packed, section)
+    if in_bytes:
+        size, begin = size // 8, whole(layout.sections[section])
+    value = f"(place)({begin} + (place)({number}) * {size}u)"
+    read = "BYTE({0})" if layout.leaf_bits == 8 else "HALF({0})"
+    read = read if in_bytes else taken("{0}", layout.leaf_bits)
     if layout.n_values == 1:
         column = "size >> {}" if layout.tree_bits + layout.column_bits <= 16 else "take((place)(tree + {}u))"
         into = f"{column.format(layout.tree_bits)} & {mask(layout.column_bits)}" if layout.column_bits else "0"
-        return f"        scores[{into}] += (int32_t)({taken(f'(place)({value})', layout.leaf_bits)});\n"
-    return f"""        value = (place)({value});
-        for (c = 0; c < {layout.n_values}; c++) {{
-            scores[c] += (int32_t)({taken("value", layout.leaf_bits)});
-            value = (place)(value + {layout.leaf_bits});
-        }}
-"""
+        return f"        scores[{into}] += (int32_t)({read.format(value)});\n"
+    lines = [f"place at = {value};"]
+    if in_bytes:
+        add = [f"    scores[c] += (int32_t){read.format('at')};", f"    at = (place)(at + {layout.leaf_bits // 8}u);"]
+        lines += [f"for (c = 0; c < {layout.n_values}; c++) {{", *add, "}"]
+    else:
+        lines += add_values(layout.n_values, layout.leaf_bits, "scores", "int32_t", AT_BIT, "BYTE(at)", "at++;")
+    return "".join(f"        {line}\n" for line in lines)
 
 
 def _ask_test(packed: Packed, which: str) -> tuple[str, str]:

@@ -43,15 +43,16 @@ def emit(
         The name of one of `targets`, such as ``"arduino-uno"``.
     name : str
         The prefix of all names in C.
-    layout : {"compact", "fast"}, optional
-        ``"compact"``: the fewest bytes. ``"fast"``: trees as comparisons in the program, which take several times
-        the flash and a fraction of the time. Both give the same scores. By default as `optimize` says.
+    layout : {"compact", "balanced", "fast"}, optional
+        ``"compact"``: the fewest bytes. ``"balanced"``: some more bytes, in the order in which they are read, and a
+        fraction of the time. ``"fast"``: trees as comparisons in the program, which take several times the flash
+        and the least time. All give the same scores. By default as `optimize` says.
     optimize : {"size", "speed"}
-        What a layout that is not given is chosen for. ``"size"``: the compact one. ``"speed"``: the fast one if it
+        What a layout that is not given is chosen for. ``"size"``: the compact one. ``"speed"``: the fastest that
         fits the target, which the compiler for it has to tell.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         The types of the features in C. With integers the program needs no floats. By default all three types in the
-        compact layout, and floats alone in the fast layout, which has all trees once for each type.
+        compact and balanced layouts, and floats alone in the fast one, which has all trees once for each type.
     X, y : rows and their labels or targets, optional
         Up to 32 of the rows go into the self-test; without X, rows are made up. With y, the header says how accurate
         the model is on all of them.

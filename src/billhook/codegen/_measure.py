@@ -95,7 +95,7 @@ def measure(
         The name of one of `targets`, such as ``"arduino-uno"``.
     max_rows : int
         At most how many rows are run in an emulator.
-    layout : {"compact", "fast"}
+    layout : {"compact", "balanced", "fast"}
         As for `emit`.
     inputs : {"float", "int16", "uint8"}
         What the features of the rows are given as.

@@ -42,7 +42,7 @@ def least_flash(packed: Packed, form: Form) -> int:
 def least_stack(packed: Packed, form: Form) -> int:
     """Return how many bytes of memory features and scores take at least while a row is computed."""
     scores = 4 * packed.layout.n_columns
-    has_codes = form.layout == "compact" or packed.layout.n_categorical > 0
+    has_codes = form.layout != "fast" or packed.layout.n_categorical > 0
     if form.inputs[0] == "float" and not has_codes and not form.is_small:
         return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
     if not has_codes and form.inputs[0] != "float":

@@ -21,8 +21,11 @@ def data(content: Bytes, cuts: Sequence[int] = ()) -> str:
     ends = parts_of(len(numbers), cuts) or [*range(PART, len(numbers), PART), len(numbers)]
     parts = [numbers[start:end] for start, end in pairwise([0, *ends])]
     macros = [f"#define PART_{k} \\\n" + _rows(part).replace("\n", " \\\n") for k, part in enumerate(parts)]
+    # Each with the first bytes of the next, so that no number is in two of them.
+    more = ["".join(f", {number}" for number in numbers[end : end + 3]) for end in ends]
     arrays = "\n".join(
-        f"static const uint8_t data_{k}[{len(part)}] PROGMEM = {{ PART_{k} }};" for k, part in enumerate(parts)
+        f"static const uint8_t data_{k}[{len(part) + after.count(',')}] PROGMEM = {{ PART_{k}{after} }};"
+        for k, (part, after) in enumerate(zip(parts, more, strict=True))
     )
     steps = "\n".join(
         f"    if (at < {len(part)}u)\n        return pgm_get_far_address(data_{k}) + at;\n    at -= {len(part)}u;"
@@ -41,12 +44,13 @@ static uint32_t address_of(uint32_t at)
     return pgm_get_far_address(data_{len(parts) - 1}) + at;
 }}
 #define BYTE(at) pgm_read_byte_far(address_of(at))
+#define HALF(at) pgm_read_word_far(address_of(at))
+#define WORD(at) pgm_read_dword_far(address_of(at))
 #else
 static const uint8_t data[{len(numbers)}] = {{ {", ".join(f"PART_{k}" for k in range(len(parts)))} }};
 #define BYTE(at) data[at]
-#endif
-
-{BYTE_BY_BYTE}"""
+{BYTE_BY_BYTE}#endif
+"""
 
 
 def parts_of(n_bytes: int, cuts: Sequence[int]) -> list[int] | None:
@@ -132,8 +136,36 @@ static number take(place at)
 """
 
 
+# What a window of bits is before any is read: at a byte, or at a bit of one.
+AT_BYTE = ("window = 0", "have = 0")
+AT_BIT = ("window = (window_t)(BYTE(at >> 3) >> (at & 7))", "have = (uint_fast8_t)(8 - (at & 7))")
+
+
+def add_values(
+    n_values: int, bits: int, into: str, kind: str, start: tuple[str, str], byte: str, move_on: str
+) -> list[str]:
+    """Return statements that add numbers of a few bits, from a place on, to those of an array, at c."""
+    window = "uint_fast16_t" if bits <= 9 else "uint32_t"
+    lines = [
+        f"window_t {start[0]};",
+        f"uint_fast8_t {start[1]};",
+        *(["at = (place)((at >> 3) + 1u);"] if start == AT_BIT else []),
+        f"for (c = 0; c < {n_values}; c++) {{",
+        f"    while (have < {bits}) {{",
+        f"        window = (window_t)(window | (window_t){byte} << have);",
+        f"        {move_on}",
+        "        have = (uint_fast8_t)(have + 8);",
+        "    }",
+        f"    {into}[c] = ({kind})({into}[c] + ({kind})(window & {mask(bits)}));",
+        f"    window = (window_t)(window >> {bits});",
+        f"    have = (uint_fast8_t)(have - {bits});",
+        "}",
+    ]
+    return [line.replace("window_t", window) for line in lines]
+
+
 # A macro for functions that are not to become part of others.
-APART = """/* What has many variables stays apart, or they find no registers; what has few becomes part of its callers. */
+APART = """/* What has many variables stays apart, or they find no registers. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
 #define INLINE inline __attribute__((always_inline))

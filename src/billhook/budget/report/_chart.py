@@ -77,6 +77,23 @@ class ResidualsChart(NamedTuple):
     dots: list[tuple[float, float]]
 
 
+class LayoutDot(NamedTuple):
+    """A layout as it is drawn."""
+
+    layout: str
+    x: float
+    y: float
+    is_chosen: bool
+
+
+class LayoutsChart(NamedTuple):
+    """What layouts take: bytes of flash over cycles for a row."""
+
+    across: list[Tick]
+    up: list[Tick]
+    dots: list[LayoutDot]
+
+
 def candidates_chart(report: "FitReport") -> CandidatesChart | None:
     """Return the chart of all configurations, with the front and the budget; None if none has a score."""
     points = {k: point for k, point in enumerate(report.points) if math.isfinite(point.score)}
@@ -127,6 +144,30 @@ def scatter_chart(errors: NDArray[np.float64]) -> ScatterChart | None:
     scale = padded(float(rows.min()), float(rows.max()))
     dots = [(scale.at(true), 100 - scale.at(predicted)) for true, predicted in rows.tolist()]
     return ScatterChart(round_ticks(scale, number_text), dots)
+
+
+def layouts_chart(report: "FitReport") -> LayoutsChart | None:
+    """Return the layouts, bytes of flash over cycles, both on logarithmic scales; None if there are none."""
+    if not report.layouts:
+        return None
+    x = byte_scale([cost.cycles for cost in report.layouts])
+    y = byte_scale([cost.flash for cost in report.layouts])
+    dots = [
+        LayoutDot(
+            cost.layout,
+            x.at(log2(max(cost.cycles, 1))),
+            100 - y.at(log2(max(cost.flash, 1))),
+            cost.layout == report.layout,
+        )
+        for cost in report.layouts
+    ]
+    return LayoutsChart(_power_ticks(x), byte_ticks(y), dots)
+
+
+def _power_ticks(scale: Scale) -> list[Tick]:
+    """Return ticks at powers of two of a logarithmic scale of counts."""
+    powers = range(math.ceil(scale.low), math.floor(scale.high) + 1)
+    return [Tick(scale.at(power), f"{2**power:,}") for power in powers]
 
 
 def kind_of(point: "Point") -> str:

@@ -13,6 +13,7 @@ from billhook.budget.report._chart import (
     candidates_chart,
     kind_of,
     label_of,
+    layouts_chart,
     residuals_chart,
     scatter_chart,
 )
@@ -33,6 +34,7 @@ TARGET_HEADS = (
     Head("flash", is_number=True),
     Head("RAM", is_number=True),
 )
+LAYOUT_HEADS = (Head("layout"), Head("fits"), Head("flash", is_number=True), Head("cycles a row", is_number=True))
 POINT_AT = "Point at a dot, or use the arrow keys, to see its settings."
 
 
@@ -101,6 +103,8 @@ def page(report: "FitReport") -> str:
         panel=_panel(report),
         front=_front(report),
         target_heads=TARGET_HEADS,
+        layouts=layouts_chart(report),
+        layout_heads=LAYOUT_HEADS,
         stage_heads=_stage_heads(report),
         stages=_stages(report),
         confusion=None if report.confusion is None else confusion_matrix(report.confusion, report.classes),

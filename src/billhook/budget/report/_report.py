@@ -11,6 +11,7 @@ from billhook._files import atomic_write
 from billhook.budget._stages import Stage
 from billhook.budget.report._mistakes import ErrorMeasures, error_measures
 from billhook.budget.report._page import page
+from billhook.codegen import LayoutCost, LayoutName
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,10 @@ class FitReport:
         What else is worth knowing.
     n_trials, seconds, seed, versions
         Of the search.
+    layout : {"compact", "balanced", "fast"}
+        How the model is written in C.
+    layouts : tuple of LayoutCost
+        Flash and cycles of each layout on the target, where it was chosen by them.
     """
 
     title: str
@@ -92,6 +97,8 @@ class FitReport:
     seconds: float
     seed: int
     versions: dict[str, str]
+    layout: LayoutName = "compact"
+    layouts: tuple[LayoutCost, ...] = ()
 
     @property
     def score(self) -> float:

@@ -27,9 +27,9 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
     add_packing(parser)
     layout = parser.add_mutually_exclusive_group()
-    layout.add_argument("--layout", metavar="NAME", help="compact (few bytes, the default) or fast")
+    layout.add_argument("--layout", metavar="NAME", help="compact (few bytes, the default), balanced or fast")
     layout.add_argument(
-        "--optimize", choices=("size", "speed"), help="size: compact; speed: fast if that fits the target"
+        "--optimize", choices=("size", "speed"), help="size: compact; speed: the fastest that fits the target"
     )
     parser.add_argument(
         "--inputs",

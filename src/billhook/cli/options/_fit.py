@@ -16,6 +16,7 @@ def add_to(commands: Any) -> None:
             "billhook fit --demo --out digits",
             "billhook fit wine.csv --label kind --budget 4KB --out wine",
             "billhook fit wine.csv --label kind --target arduino-uno --reserve 20KB --out wine",
+            "billhook fit wine.csv --label kind --target arduino-uno --budget 4KB --max-cycles 20000 --out wine",
             "billhook fit wine.csv --label kind --budget 4KB --trials 50 --seed 1 --out wine",
         ),
         formatter_class=HelpFormatter,
@@ -35,6 +36,12 @@ def add_to(commands: Any) -> None:
     size.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")
     size.add_argument("--target", metavar="NAME", help="a target it has to fit: see `billhook targets`")
     size.add_argument("--reserve", metavar="SIZE", default=0, help="bytes of its flash for your own code, as 20KB")
+    size.add_argument(
+        "--max-cycles",
+        type=int,
+        metavar="N",
+        help="most cycles a row may take on the target: chooses the smallest layout of the C code that takes no more",
+    )
     search = parser.add_argument_group("search")
     search.add_argument(
         "--time-limit",

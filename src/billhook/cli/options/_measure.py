@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--target", required=True, help="see `billhook targets`; or all")
     parser.add_argument("--label", metavar="COLUMN", help="a column to leave out")
-    parser.add_argument("--layout", default="both", metavar="NAME", help="compact, fast or both (default)")
+    parser.add_argument("--layout", default="all", metavar="NAME", help="compact, balanced, fast or all (default)")
     parser.add_argument("--inputs", default="float", metavar="KIND", help="float (default), int16 or uint8")
     add_packing(parser)
     parser.add_argument(

@@ -1,0 +1,79 @@
+"""Which layout is written for a target, by flash and cycles."""
+
+import shutil
+
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+import billhook as bh
+from billhook.codegen import choose_layout
+from billhook.codegen._estimate import estimated_cycles
+from billhook.codegen._targets import target_named
+
+X, y = make_classification(1000, 6, n_informative=5, n_redundant=1, random_state=0)
+PACKED = bh.pack(
+    RandomForestClassifier(16, max_leaf_nodes=50, random_state=0).fit(X, y), threshold_bits=9, missing_values=False
+)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    if not shutil.which("simavr") or not shutil.which("avr-gcc"):
+        pytest.skip("avr-gcc and simavr are not installed: make toolchains")
+    found = choose_layout(PACKED, target="arduino-uno", X=X).measurements
+    assert list(found) == ["compact", "balanced", "fast"]
+    return found
+
+
+def test_each_layout_is_larger_and_faster_than_the_one_before(measured):
+    compact, balanced, fast = measured.values()
+    assert compact.flash < balanced.flash < fast.flash
+    assert compact.cycles > 2 * balanced.cycles > 2 * fast.cycles
+
+
+@pytest.mark.parametrize("name", ["compact", "balanced", "fast"])
+def test_the_smallest_layout_within_the_cycles_is_chosen(measured, name):
+    cycles = measured[name].cycles
+    choice = choose_layout(PACKED, target="arduino-uno", X=X, max_cycles=cycles)
+    assert choice.layout == name
+    assert {cost.layout: cost.cycles for cost in choice.costs}[name] == cycles
+    assert not any(cost.is_estimated for cost in choice.costs)
+
+
+def test_where_none_is_quick_enough_it_is_said_what_would_do(measured):
+    least = measured["fast"].cycles
+    with pytest.raises(bh.DoesNotFitError, match=rf"compact [\d,]+ in .* max_cycles={least} would do"):
+        choose_layout(PACKED, target="arduino-uno", X=X, max_cycles=least - 1)
+    assert choose_layout(PACKED, target="arduino-uno", X=X, max_cycles=least).layout == "fast"
+
+
+def test_estimates_are_within_a_factor_of_two(measured):
+    for name, found in measured.items():
+        assert 0.5 < estimated_cycles(PACKED, name, found.target) / found.cycles < 2.0
+
+
+@pytest.mark.parametrize("target", ["arduino-uno", "stm32f4"])
+def test_without_tools_cycles_are_estimated(target, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    estimates = [estimated_cycles(PACKED, name, target_named(target)) for name in ("compact", "balanced", "fast")]
+    assert estimates == sorted(estimates, reverse=True)
+    choice = choose_layout(PACKED, target=target, max_cycles=estimates[1])
+    assert choice.layout == "balanced"
+    assert all(cost.is_estimated for cost in choice.costs)
+    with pytest.raises(bh.DoesNotFitError, match="about"):
+        choose_layout(PACKED, target=target, max_cycles=10)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "arduino-uno", "max_cycles": 0}, "max_cycles must be 1 or more, not 0"),
+        ({"target": "linux-x86_64", "max_cycles": 100}, "no cycles are counted on linux-x86_64"),
+        ({"target": "generic", "max_cycles": 100}, "no cycles are counted on generic"),
+        ({"target": "arduino-uno", "max_cycles": 100, "layout": "fast"}, "leave out layout='fast', or max_cycles"),
+    ],
+)
+def test_what_cannot_be_chosen_by_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        choose_layout(PACKED, **options)
