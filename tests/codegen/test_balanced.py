@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import billhook as bh
 from billhook.codegen import Form
-from billhook.codegen._balanced_data import MOST_BYTES, balanced_data
+from billhook.codegen._balanced_data import LITTLE_MORE, balanced_data
 from billhook.codegen._bit_stream import BitStream, Numbers, codings, fixed, shortest
 from billhook.codegen._test_fields import fields_in_bits, fields_in_bytes
 from compiled import compiled
@@ -38,13 +38,13 @@ def test_a_table_of_leaves_takes_a_byte_for_most_and_two_for_others(digits, tmp_
     assert made.form.unit == 8
     assert made.form.has_table
     assert made.entry.n_long > 0
-    assert made.data.size <= MOST_BYTES * packed.nbytes
+    assert made.data.size <= LITTLE_MORE * packed.nbytes
     check(packed, X[:50].astype(np.float32), tmp_path)
 
 
 def test_few_bits_are_read_bit_by_bit_where_bytes_would_take_more(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
-    packed = bh.pack(RandomForestClassifier(12, max_leaf_nodes=40, random_state=0).fit(X, y), leaf_bits=4)
+    packed = bh.pack(RandomForestClassifier(12, max_leaf_nodes=40, random_state=0).fit(X, y), leaf_bits=2)
     made = balanced_data(packed)
     assert made.form.unit == 1
     assert made.data.size < 1.25 * packed.nbytes

@@ -26,8 +26,8 @@ from billhook.codegen._steps import code_type
 from billhook.codegen._test_fields import TestFields, fields_in_bits, fields_in_bytes, up_to
 from billhook.packing import Packed
 
-# The quickest form is taken that has at most so many times the bytes of the compact layout.
-MOST_BYTES = 1.15
+# Times the bytes of the compact layout: up to which the quickest form is taken, and up to which whole bytes are.
+LITTLE_MORE, MUCH_MORE = 1.15, 1.35
 
 
 class BalancedForm(NamedTuple):
@@ -92,19 +92,24 @@ class BalancedData:
 
 
 def balanced_data(packed: Packed) -> BalancedData:
-    """Return the quickest form of a model that takes little more than the compact layout, or else the shortest."""
+    """Return a model in the quickest form that takes little more than the compact layout.
+
+    If there is none, in the shortest one of whole bytes; or of bits, where bytes would take much more.
+    """
     tables = (False, True) if packed.layout.n_entries else (False,)
     narrow = packed.layout.leaf_bits
     shortest_yet: BalancedData | None = None
     # From the quickest on.
-    for unit, width, has_table, has_pairs in product((8, 1), (up_to(narrow, 8), narrow), tables, (False, True)):
-        if unit == 1 and width != narrow:
-            continue
-        made = _Writer(packed, BalancedForm(unit, width, has_table, has_pairs)).written()
-        if made.data.size <= MOST_BYTES * packed.nbytes:
-            return made
-        if shortest_yet is None or made.data.size < shortest_yet.data.size:
-            shortest_yet = made
+    for unit in (8, 1):
+        widths = dict.fromkeys((up_to(narrow, unit), narrow))
+        for width, has_table, has_pairs in product(widths, tables, (False, True)):
+            made = _Writer(packed, BalancedForm(unit, width, has_table, has_pairs)).written()
+            if made.data.size <= LITTLE_MORE * packed.nbytes:
+                return made
+            if shortest_yet is None or made.data.size < shortest_yet.data.size:
+                shortest_yet = made
+        if shortest_yet is not None and shortest_yet.data.size <= MUCH_MORE * packed.nbytes:
+            break
     assert shortest_yet is not None
     return shortest_yet
 

@@ -156,7 +156,7 @@ def _parts(packed: Packed, shift_up: int) -> _Steps:
     code, declared = shifted(packed, "fine", shift_up), f"    uint_fast16_t fine{', scale' if scale else ''};\n"
     if all(scales) and shift_up and layout.code_bits + shift_up == 16:
         # The product is cut off, and has its highest bits where they belong, but for the last shift.
-        scale = f"{read_scale}    product = (uint32_t)fine * scale;\n"
+        scale = f"{read_scale}    product = (uint32_t)fine * (uint32_t)scale;\n"
         cut = "    if (product >> 31)\n        product = 0x7FFFFFFF;\n"
         code = f"(uint16_t)((uint16_t)(product >> 16) << 1 & {hex(0x10000 - (1 << shift_up))})"
         declared += "    uint32_t product;\n"

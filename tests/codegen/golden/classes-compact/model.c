@@ -21,23 +21,30 @@ static const uint8_t data[21] FLASH = {
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
 
-typedef uint16_t place; /* in bits or bytes */
+typedef uint_fast16_t place; /* in bits or bytes */
 
 #if defined(__AVR__)
-/* Inlined, there would be too many variables for the registers. */
-#define APART __attribute__((noinline))
 typedef uint16_t number;
+#define WINDOW(at) WORD(at >> 3)
 #else
-#define APART
 typedef uint32_t number;
-#define WINDOW 24
+#define WINDOW(at) ((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))
 #endif
 
 /* Return the number that begins at this bit, and what comes after it. */
 static number take(place at)
 {
-    return (number)(WORD(at >> 3) >> (at & 7));
+    return (number)(WINDOW(at) >> (at & 7));
 }
+
+/* What has many variables stays apart, or they find no registers. */
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#define INLINE inline __attribute__((always_inline))
+#else
+#define APART
+#define INLINE
+#endif
 
 static uint32_t bits_of(float x)
 {
@@ -46,23 +53,12 @@ static uint32_t bits_of(float x)
     return both.bits;
 }
 
-/* The bits of the float of a whole number. */
-static uint32_t bits_of_whole(int16_t x)
-{
-    uint32_t size = x < 0 ? (uint32_t)-(int32_t)x : (uint32_t)x, high = x < 0 ? 406 : 150;
-    if (!size)
-        return 0;
-    for (; size < 0x800000; size += size)
-        high--;
-    return high << 23 | (size & 0x7FFFFF);
-}
-
 /* ceil(x 2^power) - offset, in whole numbers; the feature's shift is 150 - power. */
 static uint8_t code_of(uint32_t bits)
 {
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
-    uint16_t fine;
+    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
+    uint_fast16_t fine;
     if (power == 0xFF && below)
         return 255;
     if (power)
@@ -70,87 +66,122 @@ static uint8_t code_of(uint32_t bits)
     if (!(bits >> 31))
         below = -below;
     if (power < shift) {
-        shift = (uint8_t)(shift - power);
-        below >>= shift < 31 ? shift : 31;
+        shift = (uint_fast8_t)(shift - power);
+        if (shift > 24)
+            shift = 24;
+#if defined(__AVR__)
+        if (shift & 16)
+            below >>= 16;
+        if (shift & 8)
+            below >>= 8;
+        shift &= 7;
+#endif
+        below >>= shift;
     } else {
-        shift = (uint8_t)(power - shift);
+        shift = (uint_fast8_t)(power - shift);
         below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
     }
     below += -6;
     if (below > 0)
         return 0;
-    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
-    if (fine > 31)
-        fine = 31;
+    fine = below < -31L ? 31 : (uint_fast16_t)-below;
     return (uint8_t)fine;
 }
 
+/* The same of a whole number. */
+static uint8_t code_of_whole(int16_t x)
+{
+    int32_t below = -(int32_t)x;
+    uint_fast16_t fine;
+    below = (int32_t)((uint32_t)below << 1);
+    below += -6;
+    if (below > 0)
+        return 0;
+    fine = below < -31L ? 31 : (uint_fast16_t)-below;
+    return (uint8_t)fine;
+}
+
+/* Shapes are read so many bits at a time. */
+#if defined(__AVR__)
+typedef uint8_t shapes_t;
+#define SHAPES(at) BYTE(at)
+#define N_SHAPES 8
+/* 2 to the power of n: this processor shifts bit by bit. */
+static INLINE uint8_t power(uint8_t n)
+{
+    uint8_t result = n & 1 ? 2 : 1;
+    if (n & 2)
+        result = (uint8_t)(result << 2);
+    return n & 4 ? (uint8_t)(result << 4) : result;
+}
+static INLINE uint8_t ones_of(uint8_t bits)
+{
+    bits = (uint8_t)(bits - (bits >> 1 & 0x55));
+    bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
+    return (uint8_t)((bits + (bits >> 4)) & 15);
+}
+#else
+typedef uint32_t shapes_t;
+#define SHAPES(at) WORD(at)
+#define N_SHAPES 32
+static INLINE uint32_t power(uint_fast8_t n) { return (uint32_t)1 << n; }
+static INLINE uint32_t ones_of(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
+#endif
+
 /* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
  * to its split k + 1, the k-th 0 to its leaf k. */
-static void add_trees(const uint8_t *codes, int32_t *scores)
+static APART void add_trees(const uint8_t *codes, int32_t *scores)
 {
-    uint16_t first = 0, leaf = 0; /* of the tree */
+    uint_fast16_t first = 0, leaf = 0; /* of the tree */
     place tree;
     uint8_t c;
-    place value;
     for (c = 0; c < 3; c++) {
         place at = (place)(18u + 1u * c);
-        scores[c] = (int32_t)BYTE(at) + -27;
+        scores[c] = (int32_t)BYTE(at) + (-27);
     }
     for (tree = 0u; tree < 2u; tree = (place)(tree + 1u)) {
         number size = take(tree);
-        uint8_t split = 0, shape = 0, found = 0; /* bits of the tree read, ones among them */
-        number bits;
-        uint8_t bit;
-#if defined(__AVR__)
-        place at = (place)(1u + (first >> 2));
-        uint8_t byte = (uint8_t)(BYTE(at) >> (2 * (first & 3))), left = (uint8_t)(8 - 2 * (first & 3));
-#endif
+        uint_fast8_t split = 0, ones = 0, to; /* ones among the shapes that the walk has left behind */
+        uint_fast8_t before = (uint_fast8_t)(2 * (first & 3)); /* bits in the same byte, of another tree */
+        uint_fast8_t passed = (uint_fast8_t)(0 - before);
+        place shapes = (place)(1u + (first >> 2));
+        shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
         do {
-            uint8_t to;
+            number bits;
             bits = take((place)(24u + (place)(first + split) * 6u));
-            to = (uint8_t)(2 * split + (codes[bits >> 5 & 0x1] > (bits & 0x1f)));
-#if defined(__AVR__)
-            do {
-                if (!left) {
-                    at++;
-                    byte = BYTE(at);
-                    left = 8;
-                }
-                left--;
-                bit = byte & 1;
-                byte >>= 1;
-                found = (uint8_t)(found + bit);
-                shape++;
-            } while (shape <= to);
-#else
-            do {
-                uint8_t n = (uint8_t)(to - shape);
-                number ones;
-                if (n > WINDOW)
-                    n = WINDOW;
-                bits = take((place)(8u + 2 * (place)first + shape));
-                shape = (uint8_t)(shape + n);
-                ones = bits & (((number)1 << n) - 1);
-                for (; ones; ones &= ones - 1)
-                    found++;
-                bits >>= n;
-            } while (shape != to);
-            bit = bits & 1;
-            found = (uint8_t)(found + bit);
-            shape++;
-#endif
-            split = found;
-        } while (bit);
-        split = (uint8_t)(shape - 1 - found);
-        value = (place)(56u + (place)(leaf + split) * 12u);
+            to = (uint_fast8_t)(2 * split + (codes[bits >> 5 & 0x1] > (bits & 0x1f)));
+            while ((uint_fast8_t)(to - passed) >= N_SHAPES) {
+                ones = (uint_fast8_t)(ones + ones_of(some));
+                shapes = (place)(shapes + N_SHAPES / 8u);
+                some = SHAPES(shapes);
+                passed = (uint_fast8_t)(passed + N_SHAPES);
+            }
+            bit = power((uint8_t)(to - passed));
+            split = (uint_fast8_t)(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
+        } while (some & bit);
+        split = (uint_fast8_t)(to + 1 - split);
+        place at = (place)(56u + (place)(leaf + split) * 12u);
+        uint_fast16_t window = (uint_fast16_t)(BYTE(at >> 3) >> (at & 7));
+        uint_fast8_t have = (uint_fast8_t)(8 - (at & 7));
+        at = (place)((at >> 3) + 1u);
         for (c = 0; c < 3; c++) {
-            scores[c] += (int32_t)(take(value) & 0xf);
-            value = (place)(value + 4);
+            while (have < 4) {
+                window = (uint_fast16_t)(window | (uint_fast16_t)BYTE(at) << have);
+                at++;
+                have = (uint_fast8_t)(have + 8);
+            }
+            scores[c] = (int32_t)(scores[c] + (int32_t)(window & 0xf));
+            window = (uint_fast16_t)(window >> 4);
+            have = (uint_fast8_t)(have - 4);
         }
-        split = (uint8_t)(2u + (size & 0x1));
-        first = (uint16_t)(first + split);
-        leaf = (uint16_t)(leaf + split + 1u);
+        split = (uint_fast8_t)(2u + (size & 0x1));
+        first = (uint_fast16_t)(first + split);
+        leaf = (uint_fast16_t)(leaf + split + 1u);
     }
 }
 
@@ -169,7 +200,7 @@ void model_scores_int16(const int16_t *x, int32_t *scores)
     uint8_t codes[2];
     uint8_t k;
     for (k = 0; k < 2; k++) {
-        codes[k] = code_of(bits_of_whole(x[k]));
+        codes[k] = code_of_whole(x[k]);
     }
     add_trees(codes, scores);
 }
@@ -179,7 +210,7 @@ void model_scores_uint8(const uint8_t *x, int32_t *scores)
     uint8_t codes[2];
     uint8_t k;
     for (k = 0; k < 2; k++) {
-        codes[k] = code_of(bits_of_whole(x[k]));
+        codes[k] = code_of_whole(x[k]);
     }
     add_trees(codes, scores);
 }

@@ -11,8 +11,8 @@ static uint32_t bits_of(float x)
 static uint8_t code_of(uint32_t bits)
 {
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
-    uint16_t fine;
+    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
+    uint_fast16_t fine;
     if (power == 0xFF && below)
         return 255;
     if (power)
@@ -20,18 +20,25 @@ static uint8_t code_of(uint32_t bits)
     if (!(bits >> 31))
         below = -below;
     if (power < shift) {
-        shift = (uint8_t)(shift - power);
-        below >>= shift < 31 ? shift : 31;
+        shift = (uint_fast8_t)(shift - power);
+        if (shift > 24)
+            shift = 24;
+#if defined(__AVR__)
+        if (shift & 16)
+            below >>= 16;
+        if (shift & 8)
+            below >>= 8;
+        shift &= 7;
+#endif
+        below >>= shift;
     } else {
-        shift = (uint8_t)(power - shift);
+        shift = (uint_fast8_t)(power - shift);
         below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
     }
     below += -6;
     if (below > 0)
         return 0;
-    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
-    if (fine > 31)
-        fine = 31;
+    fine = below < -31L ? 31 : (uint_fast16_t)-below;
     return (uint8_t)fine;
 }
 

@@ -21,7 +21,7 @@ static const uint8_t data[17] FLASH = {
 #define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
 #endif
 
-typedef uint16_t place; /* in bits or bytes */
+typedef uint_fast16_t place; /* in bits or bytes */
 
 static uint32_t bits_of(float x)
 {
@@ -34,26 +34,35 @@ static uint32_t bits_of(float x)
 static uint8_t code_of(uint32_t bits, place at)
 {
     int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = BYTE(at);
-    uint16_t fine, scale;
+    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = BYTE(at);
+    uint_fast16_t fine, scale;
     if (power)
         below |= 0x800000;
     if (!(bits >> 31))
         below = -below;
     if (power < shift) {
-        shift = (uint8_t)(shift - power);
-        below >>= shift < 31 ? shift : 31;
+        shift = (uint_fast8_t)(shift - power);
+        if (shift > 24)
+            shift = 24;
+#if defined(__AVR__)
+        if (shift & 16)
+            below >>= 16;
+        if (shift & 8)
+            below >>= 8;
+        shift &= 7;
+#endif
+        below >>= shift;
     } else {
-        shift = (uint8_t)(power - shift);
+        shift = (uint_fast8_t)(power - shift);
         below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
     }
     below += (int32_t)(WORD(at + 1u)) + (-19908);
     if (below > 0)
         return 0;
-    fine = below < -65535L ? 0xFFFF : (uint16_t)-below;
+    fine = below < -65535L ? 65535 : (uint_fast16_t)-below;
     scale = HALF(at + 5u);
     if (scale)
-        fine = (uint16_t)((uint16_t)((uint32_t)fine * scale >> 16) >> 9);
+        fine = (uint_fast16_t)((uint16_t)((uint32_t)fine * scale >> 16) >> 9);
     if (fine > 63)
         fine = 63;
     return (uint8_t)fine;
