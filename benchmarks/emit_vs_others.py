@@ -1,7 +1,8 @@
 """Models of Billhook on targets beside those of other tools: flash, memory, cycles, time on a PC, answers.
 
     pip install emlearn m2cgen micromlgen treelite tl2cgen
-    BILLHOOK_DATA=folder python benchmarks/emit_vs_others.py [--rows 20] [--repeats 15] ["eeg 16 x 128" ...]
+    BILLHOOK_DATA=folder python benchmarks/emit_vs_others.py [--rows 20] [--repeats 15] [--tools Billhook,emlearn]
+        ["eeg 16 x 128" ...]
 
 For each forest a Markdown table: the same forest given to every tool, compiled with the same options into the same
 program, which asks for the class of each row. A fifth of the rows is kept apart; they are run.
@@ -278,10 +279,11 @@ def table(name, given):
         print(line.cells(lines["float if-else"].nanoseconds), flush=True)
 
     for label, (make, scale) in makers.items():
-        show(measured(label, make, forest, data, given, scale))
-    for layout in ("compact", "fast"):
+        if label == "float if-else" or label.startswith(given.tools):
+            show(measured(label, make, forest, data, given, scale))
+    for layout in ("compact", "balanced", "fast"):
         for how, packed in packed_ways.items():
-            if layout == "fast" and how.startswith("as accurate"):
+            if layout != "compact" and how.startswith("as accurate"):
                 continue
             make = partial(billhook_model, packed, layout, data.inputs)
             avr = partial(make, "arduino-mega")
@@ -325,6 +327,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=20, help="to run in the emulators")
     parser.add_argument("--repeats", type=int, default=15, help="of all rows on the PC; the best counts")
+    parser.add_argument(
+        "--tools", type=lambda text: tuple(text.split(",")), default=("",), help="what their names begin with"
+    )
     parser.add_argument("names", nargs="*", default=list(FORESTS), help="of forests")
     given = parser.parse_args()
     for name in given.names:

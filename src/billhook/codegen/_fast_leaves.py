@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from billhook._types import Int64Array
-from billhook.codegen._reader import PART, count
+from billhook.codegen._reader import APART, PART, count
 from billhook.packing import Packed
 
 # How AVR reads numbers of so many bits from flash.
@@ -168,6 +168,17 @@ class TableLeaves:
 static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
 {text}
 }};
+{self._add_leaf() if self.in_pairs and self.width > MOST_ADDS else ""}"""
+
+    def _add_leaf(self) -> str:
+        """Return a function that adds all numbers of a leaf, for all trees: in a line, since a loop takes longer."""
+        adds = "\n".join(f"    sums[{c}] += leaf[{c}];" for c in range(self.width))
+        return f"""
+{APART}
+static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
+{{
+{adds}
+}}
 """
 
     def leaf(self, node: int) -> str:
@@ -190,16 +201,17 @@ static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
         else:
             adds = [f"scores[{c}] += LEAF(at, {c});" for c in range(self.width)]
             starts, ends = [f"scores[{c}] = {number};" for c, number in enumerate(base)], []
-        if not self.in_pairs or self.width > MOST_ADDS:
+        if self.in_pairs and self.width > MOST_ADDS:
+            adds = ["add_leaf(leaves[at], sums);"]
+        elif not self.in_pairs:
             declared += f"    {count(self.width)} c;\n"
-            into = "sums" if self.in_pairs else "scores"
-            adds = [f"for (c = 0; c < {self.width}; c++)", f"    {into}[c] += LEAF(at, c);"]
+            adds = [f"for (c = 0; c < {self.width}; c++)", "    scores[c] += LEAF(at, c);"]
         for function in functions:
             starts += [f"at = {function}({features});", *adds]
         return declared, "".join(f"    {line}\n" for line in [*starts, *ends])
 
 
-# In a straight line; more than these go in a loop.
+# In a straight line for each tree; more than these go in a function.
 MOST_ADDS = 6
 
 
