@@ -9,6 +9,15 @@ from billhook.packing import Packed
 
 TREES = """/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
  * to its split k + 1, the k-th 0 to its leaf k. */"""
+# With fewer numbers in a leaf, code that reads one after the other is too long for what it gains.
+FEWEST_STREAMED = 8
+# Apart, a function has more registers, and takes more code: too much on a processor of 8 bits.
+ADD_TREES = """#if defined(__AVR__)
+#define ADD_TREES
+#else
+#define ADD_TREES APART
+#endif
+"""
 SYMMETRIC = """/* Trees lie one after the other. All splits on a level ask the same: the answers, from the first level
  * down, are the bits of the number of a leaf. */"""
 
@@ -21,6 +30,7 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
             place(packed.nbytes),
             take(_widths(packed)),
             APART,
+            ADD_TREES,
             *functions_of_codes(packed, form),
             *([ask(packed)] if packed.layout.ask_bits else []),
             *([number_of_test(packed)] if packed.layout.group else []),
@@ -78,7 +88,7 @@ def _add_trees(packed: Packed) -> str:
         start, finish = f"    for (c = 0; c < {layout.n_columns}; c++)\n        scores[c] = 0;\n", start
     counters = f"    {count(layout.n_columns)} c;\n" if layout.n_columns > 1 else ""
     return f"""{comment}
-static APART void add_trees({codes}int32_t *scores)
+static ADD_TREES void add_trees({codes}int32_t *scores)
 {{
     {nodes} first = 0, leaf = 0; /* of the tree */
     place tree;
@@ -144,6 +154,9 @@ def _add_leaf(packed: Packed) -> str:
     lines = [f"place at = {value};"]
     if in_bytes:
         add = [f"    scores[c] += (int32_t){read.format('at')};", f"    at = (place)(at + {layout.leaf_bits // 8}u);"]
+        lines += [f"for (c = 0; c < {layout.n_values}; c++) {{", *add, "}"]
+    elif layout.n_values < FEWEST_STREAMED:
+        add = [f"    scores[c] += (int32_t)({read.format('at')});", f"    at = (place)(at + {layout.leaf_bits}u);"]
         lines += [f"for (c = 0; c < {layout.n_values}; c++) {{", *add, "}"]
     else:
         lines += add_values(layout.n_values, layout.leaf_bits, "scores", "int32_t", AT_BIT, "BYTE(at)", "at++;")

@@ -46,6 +46,12 @@ static number take(place at)
 #define INLINE
 #endif
 
+#if defined(__AVR__)
+#define ADD_TREES
+#else
+#define ADD_TREES APART
+#endif
+
 static uint32_t bits_of(float x)
 {
     union { float number; uint32_t bits; } both;
@@ -135,7 +141,7 @@ static INLINE uint32_t ones_of(uint32_t bits)
 
 /* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
  * to its split k + 1, the k-th 0 to its leaf k. */
-static APART void add_trees(const uint8_t *codes, int32_t *scores)
+static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
 {
     uint_fast16_t first = 0, leaf = 0; /* of the tree */
     place tree;
@@ -166,18 +172,9 @@ static APART void add_trees(const uint8_t *codes, int32_t *scores)
         } while (some & bit);
         split = (uint_fast8_t)(to + 1 - split);
         place at = (place)(56u + (place)(leaf + split) * 12u);
-        uint_fast16_t window = (uint_fast16_t)(BYTE(at >> 3) >> (at & 7));
-        uint_fast8_t have = (uint_fast8_t)(8 - (at & 7));
-        at = (place)((at >> 3) + 1u);
         for (c = 0; c < 3; c++) {
-            while (have < 4) {
-                window = (uint_fast16_t)(window | (uint_fast16_t)BYTE(at) << have);
-                at++;
-                have = (uint_fast8_t)(have + 8);
-            }
-            scores[c] = (int32_t)(scores[c] + (int32_t)(window & 0xf));
-            window = (uint_fast16_t)(window >> 4);
-            have = (uint_fast8_t)(have - 4);
+            scores[c] += (int32_t)(take(at) & 0xf);
+            at = (place)(at + 4u);
         }
         split = (uint_fast8_t)(2u + (size & 0x1));
         first = (uint_fast16_t)(first + split);

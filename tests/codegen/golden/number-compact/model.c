@@ -47,6 +47,12 @@ static number take(place at)
 #define INLINE
 #endif
 
+#if defined(__AVR__)
+#define ADD_TREES
+#else
+#define ADD_TREES APART
+#endif
+
 static uint32_t bits_of(float x)
 {
     union { float number; uint32_t bits; } both;
@@ -137,7 +143,7 @@ static INLINE uint32_t ones_of(uint32_t bits)
 
 /* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
  * to its split k + 1, the k-th 0 to its leaf k. */
-static APART void add_trees(const uint8_t *codes, int32_t *scores)
+static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
 {
     uint_fast16_t first = 0, leaf = 0; /* of the tree */
     place tree;
