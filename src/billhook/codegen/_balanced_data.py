@@ -27,7 +27,7 @@ from billhook.codegen._test_fields import TestFields, fields_in_bits, fields_in_
 from billhook.packing import Packed
 
 # Times the bytes of the compact layout: up to which the quickest form is taken, and up to which whole bytes are.
-LITTLE_MORE, MUCH_MORE = 1.15, 1.35
+LITTLE_MORE, MUCH_MORE = 1.15, 1.5
 
 
 class BalancedForm(NamedTuple):

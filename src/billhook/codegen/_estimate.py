@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from billhook.codegen._balanced_data import balanced_data
 from billhook.codegen._form import LayoutName
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
@@ -29,15 +30,18 @@ STEPS: dict[str, dict[LayoutName, Steps]] = {
     "avr": {"compact": Steps(215, 40, 60), "balanced": Steps(40, 18, 40), "fast": Steps(7, 6, 10)},
     "cortex-m0": {"compact": Steps(105, 10, 30), "balanced": Steps(21, 5, 20), "fast": Steps(4, 3, 5)},
 }
+# Of the balanced layout where it is read bit by bit.
+IN_BITS = {"avr": Steps(150, 45, 150), "cortex-m0": Steps(60, 10, 60)}
 # Bytes of flash for each split, about, in the fast layout.
 BYTES_A_SPLIT = {"avr": 14, "cortex-m0": 17}
-MOST_OF_COMPACT = 1.15
 
 
 def estimated_cycles(packed: Packed, layout: LayoutName, target: Target) -> int:
     """Return about how many cycles a row takes."""
     family = target.family if target.family in STEPS else "cortex-m0"
     steps, shape = STEPS[family][layout], packed.layout
+    if layout == "balanced" and shape.n_splits and balanced_data(packed).form.unit == 1:
+        steps = IN_BITS[family]
     has_codes = layout != "fast" or family == "avr"
     of_trees = _mean_depths(packed) * steps.split + shape.n_trees * (shape.n_values * steps.number + steps.tree)
     return round(of_trees + has_codes * shape.n_used * CODE[family])
@@ -48,7 +52,8 @@ def estimated_flash(packed: Packed, layout: LayoutName, target: Target, reader: 
     family = target.family if target.family in STEPS else "cortex-m0"
     if layout == "fast":
         return packed.layout.n_splits * BYTES_A_SPLIT[family]
-    return round(packed.nbytes * (MOST_OF_COMPACT if layout == "balanced" else 1.0)) + reader
+    is_balanced = layout == "balanced" and packed.layout.n_splits > 0
+    return (balanced_data(packed).data.size if is_balanced else packed.nbytes) + reader
 
 
 def _mean_depths(packed: Packed) -> float:
