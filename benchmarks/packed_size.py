@@ -1,4 +1,4 @@
-"""The bytes of packed forests, what rounding costs, and what they take on targets in either layout.
+"""The bytes of packed forests, what rounding costs, and what they take on targets in each layout.
 
     BILLHOOK_DATA=folder python benchmarks/packed_size.py
 
@@ -63,7 +63,7 @@ def main():
     print("\n| layout | features | Uno flash | cycles | M0 flash | instr. | M4 flash | instr. |")
     print("|---|---|" + "---:|" * 6)
     whole = np.rint(X[test][np.abs(X[test]).max(axis=1) < 2**15])
-    for layout in ("compact", "fast"):
+    for layout in ("compact", "balanced", "fast"):
         for inputs in ("float", "int16"):
             cells = "".join(cost(packed, whole, target, layout=layout, inputs=inputs) for target in TARGETS)
             print(f"| {layout} | {inputs} |{cells}", flush=True)
