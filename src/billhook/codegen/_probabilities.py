@@ -33,7 +33,7 @@ def _power(bits: int) -> str:
     """Return the function that computes powers of 2, in units of 2^-16 or less, by the best cubic."""
     moved = f"rest << {bits - 16}" if bits > 16 else "rest"
     return f"""/* 2^-t in units of 2^-{bits}, t being in units of 2^-16; off by a thousandth of it at most. */
-static uint32_t exponential(uint32_t t)
+static uint32_t power_of_two(uint32_t t)
 {{
     uint16_t f = (uint16_t)t, y = (uint16_t)((uint32_t)2565 * f >> 16);
     uint32_t rest;
@@ -63,7 +63,7 @@ def _weight(rate: float, bits: int) -> str:
     return f"""{_power(bits)}
 static uint32_t weight(uint32_t distance)
 {{
-    return distance < {far}u ? exponential({octaves}) : 0;
+    return distance < {far}u ? power_of_two({octaves}) : 0;
 }}
 """
 
@@ -183,7 +183,7 @@ def _isolation_bytes(packed: Packed) -> str:
         t = 0x10000 + distance;
     else if (distance < 0x10000)
         t = 0x10000 - distance;
-    byte = t < {OCTAVES << 16}u ? (uint8_t)((exponential(t) * 255 + 0x800000) >> 24) : 0;
+    byte = t < {OCTAVES << 16}u ? (uint8_t)((power_of_two(t) * 255 + 0x800000) >> 24) : 0;
     probabilities[0] = byte;
     probabilities[1] = (uint8_t)(255 - byte);
 }}
