@@ -88,6 +88,7 @@ def test_every_module_can_be_imported_where_there_is_no_unix():
     modules = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
         for path in (root / "billhook").rglob("*.py")
+        if "runtimes" not in path.parts  # what is written for others, to run elsewhere
     }
     assert set(done.stdout.split()) >= modules - {"billhook", "billhook.__main__"}  # and the compiled one
 

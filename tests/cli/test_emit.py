@@ -166,7 +166,7 @@ def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
         (["--runtime", "c", "--blob", "x"], "--runtime needs the folder to write to"),
         (["--out", "x", "--runtime", "rost"], "there is no runtime 'rost'"),
         (["--out", "x", "--runtime", "c", "--layout", "fast"], "--layout is for C made of one model"),
-        (["--out", "x", "--no-names"], "--no-names is for --blob"),
+        (["--out", "x", "--runtime", "c", "--no-names"], "--no-names is for C made of one model, and for --blob"),
         (["--blob", "rows.csv"], "rows.csv is there already; --force replaces it"),
     ],
 )

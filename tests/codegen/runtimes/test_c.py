@@ -399,7 +399,7 @@ def test_what_avr_gcc_cannot_compile_is_refused(tmp_path):
             "layout is for C made of one model; runtime='c' reads",
         ),
         ({"runtime": "c", "y": y, "X": X}, "y is for C made of one model"),
-        ({"runtime": "c", "target": "uno"}, "no target 'uno'"),
+        ({"runtime": "c", "target": "unos"}, "no target 'unos'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, message, tmp_path):
