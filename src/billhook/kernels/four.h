@@ -1,5 +1,5 @@
-/* Four numbers at once, and eight: rows of numbers for each class are read, changed and written by these, in registers
-   of whatever width there is. */
+/* Four numbers at once, and eight: rows of numbers for each class are read, changed and written by these, in
+   registers of whatever width there is. */
 
 #ifndef BILLHOOK_FOUR_H
 #define BILLHOOK_FOUR_H
