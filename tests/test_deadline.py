@@ -137,3 +137,17 @@ def test_a_model_that_fits_is_kept_when_the_time_is_over_for_a_larger_one(monkey
     monkeypatch.setattr(_compress, "_packed", once)
     monkeypatch.setattr(_compress, "NEARLY_FULL", 2.0)
     assert runner.build(trial, runner.split(0)) is made[0]
+
+
+def test_trees_that_were_grown_until_the_time_was_over_serve_who_needs_fewer():
+    rows = made_up_rows(400)
+    runner = TrialRunner(rows, score_of(None, rows))
+    growth, split = GrowthConfig("boosted", 4, 0.3, 5, 16), runner.split(0)
+    runner.binned(growth.bits, growth.bins, split)
+    n_looks = itertools.count()
+    with pytest.raises(OutOfTimeError), within(TimeLimit(10.0, lambda: float(next(n_looks)))):
+        runner.grown(growth, split, 4 * 50)
+    interrupted, _, codes = runner.grown(growth, split, 4 * 3)
+    assert 3 < interrupted.n_trees < 50
+    whole, _, _ = TrialRunner(rows, score_of(None, rows)).grown(growth, split, 4 * 3)
+    np.testing.assert_array_equal(interrupted.select(range(3)).predict(codes[:]), whole.predict(codes[:]))

@@ -78,6 +78,7 @@ class GrowingEnsemble:
         while len(self._boosting.trees) < n_trees:
             self._boosting.grow()
         self._boosting.free_memory()  # ensembles are kept, in case that they are to grow on
+        n_trees = len(self._boosting.trees)  # more, where growing was broken off before
         forest = forest_of_trees(
             self._boosting.trees,
             **_fields(rows, n_trees),
