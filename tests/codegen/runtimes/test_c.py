@@ -3,9 +3,7 @@
 import os
 import re
 import shutil
-import struct
 import subprocess
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from billhook.codegen._measure import FIRMWARE, read_printed
 from billhook.codegen._resources import filled_firmware, runtime_source
 from billhook.codegen._runtime_c import n_scratch
 from billhook.codegen._toolchains import compile_program, program_sizes, run_program
+from blob_answers import impossible_blobs, sealed
 from blob_models import MODELS, blob_model
 from c_reader import Reader, write_model, write_reader
 from made_up import forests, random_forest, tricky_rows
@@ -53,12 +52,6 @@ def build(request, tmp_path_factory):
 def reader(tmp_path_factory):
     options = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
     return Reader(tmp_path_factory.mktemp("reader"), *options)
-
-
-def sealed(core):
-    """Return a blob with the length and the checksum that it should have."""
-    core = core[:4] + struct.pack("<I", len(core) + 4) + core[8:]
-    return core + struct.pack("<I", zlib.crc32(core))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -123,6 +116,13 @@ def test_what_was_left_out_is_refused_and_all_else_read(name, tmp_path):
 def test_what_is_wrong_is_told(reader, change, error):
     blob = change(blob_model("ranks")[0].to_bytes(names=False))
     assert reader.open(blob) == error
+
+
+def test_fields_that_cannot_be_are_refused(reader):
+    for wrong, (blob, _) in impossible_blobs().items():
+        with pytest.raises(bh.ModelFileError):
+            bh.Packed.from_bytes(blob)
+        assert reader.open(blob) in ("invalid", "too large"), wrong
 
 
 def test_a_model_says_how_much_scratch_it_needs(reader):

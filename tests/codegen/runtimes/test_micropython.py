@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.codegen._runtime_micropython import micropython_module
 from billhook.codegen._shorten import shorten
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, made_up_models, mutated, questions
+from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, impossible_blobs, made_up_models, mutated, questions
 from blob_models import MODELS, blob_model
 from micropython import run_micropython
 
@@ -111,6 +111,13 @@ def test_what_is_made_up_is_an_error_or_a_model(folder):
         if answer != OTHER_ROWS:
             np.testing.assert_array_equal(answer.scores, packed.scores(rows))
     assert sum(isinstance(answer, Answers) for answer in found) > len(cases) / 10
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_fields_that_cannot_be_are_refused(python, folder):
+    blobs = impossible_blobs()
+    said = PYTHONS[python](list(blobs.values()), folder)
+    assert dict(zip(blobs, said, strict=True)) == dict.fromkeys(blobs, REFUSED)
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,8 @@ class LoadedModel:
         if not is_symmetric:
             n_tests = n_leaves - n_trees
         most = 1 if flags & 32 else 2 if flags & 4096 else 65535
-        if not (0 < n_classes <= most and w_leaf and 0 < self._scale < 1e39):
+        links = 9 if flags & 32 else 23  # a bit for each that can be
+        if not (0 < n_classes <= most and links >> (flags & 7) & 1 and w_leaf and 0 < self._scale < 1e39):
             raise IndexError
         # No loop is long, even if it reads nothing.
         if flags >> 14 or max(fields[2:10] + fields[11:15] + fields[16:]) > 8 * len(data) + 2**20:
