@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.codegen._memory import DoesNotFitError
+from billhook.codegen._memory import DoesNotFitError, check_reader_fits
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._resources import filled_template, runtime_source
 from billhook.codegen._targets import Target
@@ -28,6 +28,7 @@ def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Targ
             f"the model is a blob of {n_bytes:,} bytes, and avr-gcc compiles arrays of {AVR_ARRAY:,} at most: pack "
             "it with fewer bits, or leave runtime out for C that has it in parts"
         )
+    check_reader_fits(n_bytes, n_scratch(packed) + packed.n_features, target)
     files: dict[str, str | bytes] = {
         **{file: runtime_source(f"c/{file}") for file in READER},
         f"{prefix}.bhm": packed.to_bytes(),
@@ -101,7 +102,8 @@ def _readme(packed: Packed, prefix: str, n_rows: int, target: Target) -> str:
         what="a number" if packed.classes is None else f"one of {packed.n_classes} classes",
         n_bytes=len(packed.to_bytes(names=False)),
         n_rows=n_rows,
-        call="float y = bh_value(&model, x);" if packed.classes is None else "int c = bh_predict(&model, x);",
+        declared="float y" if packed.classes is None else "int c",
+        call="y = bh_value(&model, x)" if packed.classes is None else "c = bh_predict(&model, x)",
         arduino=LIBRARY.format(prefix=prefix) if target.is_arduino else "",
         features="\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names)),
     )
