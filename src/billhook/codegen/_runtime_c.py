@@ -15,7 +15,8 @@ READER = ("billhook.h", "billhook.c")
 REPLACING = ("billhook_config.h", "billhook_replace.h", "billhook_replace.c")
 LIBRARY = """
 `arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder. Its example `replace` takes a
-new model over the serial line, keeps it (in the EEPROM on AVR) and uses it from then on, without a new firmware.
+new model over the serial line and uses it from then on, without a new firmware. On AVR it is kept in the EEPROM,
+after a reset too; elsewhere in memory, until a reset.
 """
 
 
@@ -41,7 +42,8 @@ def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Targ
         library = f"arduino/{prefix}"
         sources = {file: runtime_source(f"c/arduino/{file}") for file in REPLACING}
         call = "bh_value(&model, x)" if packed.classes is None else "bh_predict(&model, x)"
-        sketch = filled_template("runtime_c/replace.ino", prefix=prefix, upper=prefix.upper(), call=call)
+        about = {"prefix": prefix, "upper": prefix.upper(), "n_features": packed.n_features, "call": call}
+        sketch = filled_template("runtime_c/replace.ino", **about)
         files |= {
             f"{library}/library.properties": filled_template("runtime_c/library.properties", prefix=prefix),
             **{f"{library}/src/{file}": text for file, text in sources.items()},

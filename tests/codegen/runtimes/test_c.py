@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -373,10 +374,10 @@ def test_the_sketch_compiles(tmp_path):
     library = tmp_path / "out" / "arduino" / "flowers"
     stub = """#include <stddef.h>
 #include <stdint.h>
+static unsigned long millis() { return 0; }
 struct Port { void begin(long) {} int available() { return 0; } int read() { return 0; }
   void println(const char *) {} void println(int) {} void println(float) {} };
 static Port Serial;
-static void delay(unsigned long) {}
 void setup(); void loop();
 int main() { setup(); loop(); return 0; }
 """
@@ -384,6 +385,77 @@ int main() { setup(); loop(); return 0; }
     (tmp_path / "sketch.cpp").write_text(stub + sketch)
     options = ["-Os", "-Wall", "-Wextra", "-Werror", "-mmcu=atmega328p", "-I", str(library / "src")]
     subprocess.run(["avr-g++", *options, "-c", "sketch.cpp", "-o", "sketch.o"], cwd=tmp_path, check=True)
+
+
+# As little of Arduino as the sketch uses, with a clock that goes on when bytes are looked for and when one is kept.
+# Bytes come as fast as the line has them, and are lost if 63 wait already.
+BOARD = """#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <vector>
+struct Sent { double at; int byte; };
+static std::vector<Sent> sent;
+static double now;
+static unsigned long millis() { return (unsigned long)now; }
+struct Port {
+  size_t next = 0;
+  std::deque<int> waiting;
+  double a_byte = 0;
+  void begin(long baud) { a_byte = 10000.0 / baud; }
+  int available() {
+    now += 0.05;
+    for (; next < sent.size() && sent[next].at * a_byte <= now; next++)
+      if (waiting.size() < 63) waiting.push_back(sent[next].byte);
+    return (int)waiting.size();
+  }
+  int read() { int byte = waiting.front(); waiting.pop_front(); now += 3.4; return byte; }
+  void println(const char *text) { puts(text); }
+  void println(int number) { printf("%d\\n", number); }
+  void println(float number) { printf("%g\\n", (double)number); }
+};
+static Port Serial;
+void setup(); void loop();
+int main() {
+  setup();
+  double at = 500;
+  for (int byte; (byte = getchar()) != EOF; at++) {
+    if (byte == 0xFF && (byte = getchar()) != 0xFF) at += 1000;  // a pause, of some seconds
+    sent.push_back({at, byte});
+  }
+  while (now < (at + 1000) * Serial.a_byte) loop();
+}
+"""
+
+
+def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
+    """One that is cut off, one that is whole, and one with another number of features."""
+    old = IRIS[0]
+    new = bh.pack(RandomForestClassifier(16, max_leaf_nodes=12, random_state=0).fit(X, y), leaf_bits=5)
+    bh.emit(old, tmp_path / "out", runtime="c", target="arduino-mkr1000")
+    library = tmp_path / "out" / "arduino" / "model"
+    (tmp_path / "sketch.cpp").write_text(BOARD + (library / "examples" / "replace" / "replace.ino").read_text())
+    sources = [str(library / "src" / file) for file in ("billhook.c", "billhook_replace.c")]
+    options = ["-O1", "-Wall", "-Wextra", "-Werror", "-I", str(library / "src")]
+    subprocess.run(["g++", *options, "sketch.cpp", *sources, "-o", "sketch"], cwd=tmp_path, check=True)
+    other = bh.pack(RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(X[:, :3], y), leaf_bits=5)
+    blobs = [packed.to_bytes(names=False) for packed in (new, new, other)]
+    assert len(blobs[0]) > 4 * 63
+    whole = [b"R" + struct.pack("<H", len(blob)) + blob for blob in blobs]
+    parts = [whole[0][:-9], whole[1], whole[2]]
+    line = b"\xff".join(part.replace(b"\xff", b"\xff\xff") for part in parts)
+    done = subprocess.run([tmp_path / "sketch"], input=line, capture_output=True, check=True)
+    said = [text for text in done.stdout.decode().splitlines() if not text.isdigit()]
+    assert said == [
+        "the model in flash",
+        "cut off",
+        "the model in flash",
+        "the new model",
+        "the new model",
+        "has another number of features than this sketch: send one that takes 4",
+    ]
+    answers = [int(text) for text in done.stdout.decode().splitlines() if text.isdigit()]
+    assert [answers[0], answers[-1]] == [packed.predict(np.zeros((1, 4)))[0] for packed in (old, new)]
 
 
 def test_the_reader_is_part_of_the_package():
