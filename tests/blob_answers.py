@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import billhook as bh
+from blob_models import blob_model
 from made_up import TRICKY, random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 
 REFUSED, ANSWERED, OTHER_ROWS = range(3)
@@ -65,6 +66,43 @@ def mutated(packed, rng):
         at = int(rng.integers(8, last))
         core[at] = rng.integers(256) if rng.random() < 0.5 else core[at] ^ 1 << rng.integers(8)
     return sealed(bytes(core))
+
+
+def with_fields(packed, changes):
+    """Return the blob of a model with other numbers in some of its fields, given by their places."""
+    core = packed.to_bytes(names=False)[:-4]
+    fields, number, shift = [], 0, 0
+    for byte in core[17 : 17 + core[16]]:
+        number, shift = number | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            fields.append(number)
+            number = shift = 0
+    written = bytearray()
+    for place, field in enumerate(fields):
+        rest = changes[place](field) if place in changes else field
+        while rest > 127:
+            written.append(rest & 127 | 128)
+            rest >>= 7
+        written.append(rest)
+    return sealed(core[:16] + bytes([len(written)]) + bytes(written) + core[17 + core[16] :])
+
+
+def impossible_blobs():
+    """Return blobs whose checksums are right and whose fields cannot be, each with rows, by what is wrong."""
+    two, rows = blob_model("two classes, boosted")
+    one, rows_of_one = blob_model("ranks")
+    flags, n_classes = 0, 2
+    return {
+        "one score for 1000 classes": (with_fields(two, {n_classes: lambda _: 1000}), rows),
+        "link 7": (with_fields(two, {flags: lambda bits: bits | 7}), rows),
+        "a regression with link 7": (with_fields(one, {flags: lambda bits: bits | 7}), rows_of_one),
+        "classes with link exp": (with_fields(two, {flags: lambda bits: bits & ~7 | 3}), rows),
+        "a logistic regression of two classes": (
+            with_fields(two, {flags: lambda bits: bits & ~7 | 32 | 1, n_classes: lambda _: 2}),
+            rows,
+        ),
+        "flags of 33 bits": (with_fields(two, {flags: lambda bits: bits | 1 << 32}), rows),
+    }
 
 
 def made_up_models(n_models):

@@ -15,6 +15,11 @@ LEAST_CODE = 300
 # And less than this, with float inputs.
 READER_BYTES = {"avr": 1350, "rv32ec": 1200, "rv32imc": 1200, "xtensa-lx106": 1200}
 READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 950)
+# The same of the program that reads any model as a blob, for bh_open, bh_scores and bh_predict.
+BLOB_READER_BYTES = {"avr": 8200} | dict.fromkeys(("rv32ec", "rv32imc", "xtensa-lx106", "xtensa-lx6"), 5000)
+BLOB_READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 4200)
+# What an open model takes of memory: numbers of 16 bits on AVR, of 32 elsewhere.
+OPEN_MODEL_BYTES = {"avr": 160}
 # Bits of thresholds and of leaves, from what loses nothing to what little is left of.
 COARSER = ((10, 8), (8, 8), (8, 6), (8, 5), (8, 4), (6, 4), (6, 3), (5, 2))
 
@@ -76,6 +81,28 @@ def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: in
         f"the model takes {least}{takes:,} bytes of flash ({form.layout} layout), and "
         f"{target.name} has {target.flash:,}; {_advice(model, packed, form, target.flash)}"
     )
+
+
+def check_reader_fits(n_bytes: int, n_numbers: int, target: Target) -> None:
+    """Raise DoesNotFitError if a target does not hold a blob of so many bytes with the program that reads any.
+
+    The numbers, of four bytes, are what the program computes with.
+    """
+    if not target.flash:
+        return
+    reader = BLOB_READER_BYTES.get(target.family, max(BLOB_READER_BYTES.values()))
+    if n_bytes + reader > target.flash:
+        raise DoesNotFitError(
+            f"the model is a blob of {n_bytes:,} bytes, the program that reads any blob takes up to {reader:,}, and "
+            f"{target.name} has {target.flash:,} bytes of flash: leave runtime out for C made of this model, which "
+            f"takes {flash_with_reader(n_bytes, target):,} bytes at most"
+        )
+    memory = OPEN_MODEL_BYTES.get(target.family, 2 * OPEN_MODEL_BYTES["avr"]) + 4 * n_numbers
+    if memory > target.ram:
+        raise DoesNotFitError(
+            f"an open model takes {memory:,} bytes of memory with its row, and {target.name} has {target.ram:,}: "
+            "train it on fewer features, or leave runtime out for C made of this model, which takes less"
+        )
 
 
 def _advice(model: Any, packed: Packed, form: Form, flash: int) -> str:

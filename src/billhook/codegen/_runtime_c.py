@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.codegen._memory import DoesNotFitError
+from billhook.codegen._memory import DoesNotFitError, check_reader_fits
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._resources import filled_template, runtime_source
 from billhook.codegen._targets import Target
@@ -15,7 +15,8 @@ READER = ("billhook.h", "billhook.c")
 REPLACING = ("billhook_config.h", "billhook_replace.h", "billhook_replace.c")
 LIBRARY = """
 `arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder. Its example `replace` takes a
-new model over the serial line, keeps it (in the EEPROM on AVR) and uses it from then on, without a new firmware.
+new model over the serial line and uses it from then on, without a new firmware. On AVR it is kept in the EEPROM,
+after a reset too; elsewhere in memory, until a reset.
 """
 
 
@@ -28,6 +29,7 @@ def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Targ
             f"the model is a blob of {n_bytes:,} bytes, and avr-gcc compiles arrays of {AVR_ARRAY:,} at most: pack "
             "it with fewer bits, or leave runtime out for C that has it in parts"
         )
+    check_reader_fits(n_bytes, n_scratch(packed) + packed.n_features, target)
     files: dict[str, str | bytes] = {
         **{file: runtime_source(f"c/{file}") for file in READER},
         f"{prefix}.bhm": packed.to_bytes(),
@@ -40,7 +42,8 @@ def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Targ
         library = f"arduino/{prefix}"
         sources = {file: runtime_source(f"c/arduino/{file}") for file in REPLACING}
         call = "bh_value(&model, x)" if packed.classes is None else "bh_predict(&model, x)"
-        sketch = filled_template("runtime_c/replace.ino", prefix=prefix, upper=prefix.upper(), call=call)
+        about = {"prefix": prefix, "upper": prefix.upper(), "n_features": packed.n_features, "call": call}
+        sketch = filled_template("runtime_c/replace.ino", **about)
         files |= {
             f"{library}/library.properties": filled_template("runtime_c/library.properties", prefix=prefix),
             **{f"{library}/src/{file}": text for file, text in sources.items()},
@@ -101,7 +104,8 @@ def _readme(packed: Packed, prefix: str, n_rows: int, target: Target) -> str:
         what="a number" if packed.classes is None else f"one of {packed.n_classes} classes",
         n_bytes=len(packed.to_bytes(names=False)),
         n_rows=n_rows,
-        call="float y = bh_value(&model, x);" if packed.classes is None else "int c = bh_predict(&model, x);",
+        declared="float y" if packed.classes is None else "int c",
+        call="y = bh_value(&model, x)" if packed.classes is None else "c = bh_predict(&model, x)",
         arduino=LIBRARY.format(prefix=prefix) if target.is_arduino else "",
         features="\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names)),
     )

@@ -100,7 +100,8 @@ def fields_of(packed: Packed, rows: NDArray[np.float32]) -> list[dict[str, Any]]
             if column.kind == "number":
                 fields.append(_number(packed, rows, column.name, first))
             else:
-                field = {"name": column.name, "feature": first, "kind": column.kind}
+                missing = None if column.missing is None else column.categories.index(column.missing)
+                field = {"name": column.name, "feature": first, "kind": column.kind, "missing": missing}
                 fields.append(field | {"categories": list(column.categories)})
         first += column.n_features
     return fields

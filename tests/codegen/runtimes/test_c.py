@@ -5,7 +5,6 @@ import re
 import shutil
 import struct
 import subprocess
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,11 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.codegen import firmware_source, target_named, tools_for
 from billhook.codegen._measure import FIRMWARE, read_printed
+from billhook.codegen._memory import BLOB_READER_BYTES
 from billhook.codegen._resources import filled_firmware, runtime_source
 from billhook.codegen._runtime_c import n_scratch
 from billhook.codegen._toolchains import compile_program, program_sizes, run_program
+from blob_answers import impossible_blobs, sealed
 from blob_models import MODELS, blob_model
 from c_reader import Reader, write_model, write_reader
 from made_up import forests, random_forest, tricky_rows
@@ -53,12 +54,6 @@ def build(request, tmp_path_factory):
 def reader(tmp_path_factory):
     options = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
     return Reader(tmp_path_factory.mktemp("reader"), *options)
-
-
-def sealed(core):
-    """Return a blob with the length and the checksum that it should have."""
-    core = core[:4] + struct.pack("<I", len(core) + 4) + core[8:]
-    return core + struct.pack("<I", zlib.crc32(core))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -123,6 +118,13 @@ def test_what_was_left_out_is_refused_and_all_else_read(name, tmp_path):
 def test_what_is_wrong_is_told(reader, change, error):
     blob = change(blob_model("ranks")[0].to_bytes(names=False))
     assert reader.open(blob) == error
+
+
+def test_fields_that_cannot_be_are_refused(reader):
+    for wrong, (blob, _) in impossible_blobs().items():
+        with pytest.raises(bh.ModelFileError):
+            bh.Packed.from_bytes(blob)
+        assert reader.open(blob) in ("invalid", "too large"), wrong
 
 
 def test_a_model_says_how_much_scratch_it_needs(reader):
@@ -203,14 +205,10 @@ def test_the_reader_takes_nothing_from_a_library(tmp_path):
     assert not [line for line in listed.splitlines() if line.split()[-2] in "bBdDC"]
 
 
-# What bh_open, bh_scores and bh_predict take, with what they call of libgcc; a little above what was measured.
-CODE_BYTES = {"arduino-uno": 8200, "cortex-m0": 4200}
-
-
 @pytest.mark.parametrize(
     "name", ["steps", "ranks, no missing values", "gaps, missing values, 3", "sets of categories"]
 )
-@pytest.mark.parametrize("target", CODE_BYTES)
+@pytest.mark.parametrize("target", ["arduino-uno", "cortex-m0"])
 def test_an_emulated_target_has_the_same_scores(target, name, tmp_path):
     tools = tools_for(target_named(target))
     try:
@@ -230,7 +228,7 @@ def test_an_emulated_target_has_the_same_scores(target, name, tmp_path):
     scores, _, _ = read_printed(run_program(program, tools)[0], packed)
     np.testing.assert_array_equal(scores, packed.scores(rows))
     code = program_sizes(program, tools)[0] - program_sizes(empty, tools)[0] - len(packed.to_bytes(names=False))
-    assert code <= CODE_BYTES[target]
+    assert 0 < code <= BLOB_READER_BYTES[target_named(target).family]
 
 
 X, y = load_iris(return_X_y=True)
@@ -255,6 +253,17 @@ def test_a_project_tests_itself_and_opens_other_models(tmp_path):
         source.replace("expected[32][3] = {\n    {", "expected[32][3] = {\n    {1")
     )
     assert subprocess.run(["make", "-C", str(tmp_path / "out"), "test"], capture_output=True, check=False).returncode
+
+
+@pytest.mark.parametrize("name", ["ranks", "counts", "26 classes"])
+def test_the_c_in_a_readme_compiles(name, tmp_path):
+    bh.emit(blob_model(name)[0], tmp_path / "out", runtime="c", name="it")
+    [code] = re.findall(r"```c\n(.*?)```", (tmp_path / "out" / "README.md").read_text(), re.DOTALL)
+    before, declared, body = code.partition("static int32_t")
+    (tmp_path / "out" / "readme.c").write_text(f"{before}void use(void);\nvoid use(void)\n{{\n{declared}{body}}}\n")
+    options = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-unused-but-set-variable"]
+    options += ["-Wno-uninitialized", "-Wno-maybe-uninitialized"]  # the row is for the reader of the README to fill
+    subprocess.run(["gcc", *options, "-c", "readme.c", "-o", "readme.o"], cwd=tmp_path / "out", check=True)
 
 
 REPLACE_MAIN = """
@@ -365,10 +374,10 @@ def test_the_sketch_compiles(tmp_path):
     library = tmp_path / "out" / "arduino" / "flowers"
     stub = """#include <stddef.h>
 #include <stdint.h>
+static unsigned long millis() { return 0; }
 struct Port { void begin(long) {} int available() { return 0; } int read() { return 0; }
   void println(const char *) {} void println(int) {} void println(float) {} };
 static Port Serial;
-static void delay(unsigned long) {}
 void setup(); void loop();
 int main() { setup(); loop(); return 0; }
 """
@@ -376,6 +385,77 @@ int main() { setup(); loop(); return 0; }
     (tmp_path / "sketch.cpp").write_text(stub + sketch)
     options = ["-Os", "-Wall", "-Wextra", "-Werror", "-mmcu=atmega328p", "-I", str(library / "src")]
     subprocess.run(["avr-g++", *options, "-c", "sketch.cpp", "-o", "sketch.o"], cwd=tmp_path, check=True)
+
+
+# As little of Arduino as the sketch uses, with a clock that goes on when bytes are looked for and when one is kept.
+# Bytes come as fast as the line has them, and are lost if 63 wait already.
+BOARD = """#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <vector>
+struct Sent { double at; int byte; };
+static std::vector<Sent> sent;
+static double now;
+static unsigned long millis() { return (unsigned long)now; }
+struct Port {
+  size_t next = 0;
+  std::deque<int> waiting;
+  double a_byte = 0;
+  void begin(long baud) { a_byte = 10000.0 / baud; }
+  int available() {
+    now += 0.05;
+    for (; next < sent.size() && sent[next].at * a_byte <= now; next++)
+      if (waiting.size() < 63) waiting.push_back(sent[next].byte);
+    return (int)waiting.size();
+  }
+  int read() { int byte = waiting.front(); waiting.pop_front(); now += 3.4; return byte; }
+  void println(const char *text) { puts(text); }
+  void println(int number) { printf("%d\\n", number); }
+  void println(float number) { printf("%g\\n", (double)number); }
+};
+static Port Serial;
+void setup(); void loop();
+int main() {
+  setup();
+  double at = 500;
+  for (int byte; (byte = getchar()) != EOF; at++) {
+    if (byte == 0xFF && (byte = getchar()) != 0xFF) at += 1000;  // a pause, of some seconds
+    sent.push_back({at, byte});
+  }
+  while (now < (at + 1000) * Serial.a_byte) loop();
+}
+"""
+
+
+def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
+    """One that is cut off, one that is whole, and one with another number of features."""
+    old = IRIS[0]
+    new = bh.pack(RandomForestClassifier(16, max_leaf_nodes=12, random_state=0).fit(X, y), leaf_bits=5)
+    bh.emit(old, tmp_path / "out", runtime="c", target="arduino-mkr1000")
+    library = tmp_path / "out" / "arduino" / "model"
+    (tmp_path / "sketch.cpp").write_text(BOARD + (library / "examples" / "replace" / "replace.ino").read_text())
+    sources = [str(library / "src" / file) for file in ("billhook.c", "billhook_replace.c")]
+    options = ["-O1", "-Wall", "-Wextra", "-Werror", "-I", str(library / "src")]
+    subprocess.run(["g++", *options, "sketch.cpp", *sources, "-o", "sketch"], cwd=tmp_path, check=True)
+    other = bh.pack(RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(X[:, :3], y), leaf_bits=5)
+    blobs = [packed.to_bytes(names=False) for packed in (new, new, other)]
+    assert len(blobs[0]) > 4 * 63
+    whole = [b"R" + struct.pack("<H", len(blob)) + blob for blob in blobs]
+    parts = [whole[0][:-9], whole[1], whole[2]]
+    line = b"\xff".join(part.replace(b"\xff", b"\xff\xff") for part in parts)
+    done = subprocess.run([tmp_path / "sketch"], input=line, capture_output=True, check=True)
+    said = [text for text in done.stdout.decode().splitlines() if not text.isdigit()]
+    assert said == [
+        "the model in flash",
+        "cut off",
+        "the model in flash",
+        "the new model",
+        "the new model",
+        "has another number of features than this sketch: send one that takes 4",
+    ]
+    answers = [int(text) for text in done.stdout.decode().splitlines() if text.isdigit()]
+    assert [answers[0], answers[-1]] == [packed.predict(np.zeros((1, 4)))[0] for packed in (old, new)]
 
 
 def test_the_reader_is_part_of_the_package():
@@ -388,6 +468,23 @@ def test_what_avr_gcc_cannot_compile_is_refused(tmp_path):
     large = bh.pack(random_forest(rng, (400,) * 60, 10, n_classes=3), leaf_bits=12)
     with pytest.raises(bh.DoesNotFitError, match="avr-gcc compiles arrays of 32,767 at most"):
         bh.emit(large, tmp_path / "out", runtime="c", target="arduino-mega")
+
+
+def test_what_does_not_fit_beside_the_reader_is_refused(tmp_path):
+    """The C made of such models does fit."""
+    rng = np.random.default_rng(0)
+    large, small = (bh.pack(random_forest(rng, (200,) * n, 10, n_classes=3), leaf_bits=12) for n in (22, 11))
+    wide = bh.pack(random_forest(rng, (300,), 400), leaf_bits=4, missing_values=False)
+    for packed, target, message in (
+        (IRIS[0], "attiny85", r"reads any blob takes up to 8,200, and attiny85 has 8,192 bytes of flash"),
+        (large, "arduino-uno", r"reads any blob takes up to 8,200, and arduino-uno has 32,256 bytes of flash"),
+        (small, "ch32v003", r"reads any blob takes up to 5,000, and ch32v003 has 16,384 bytes of flash"),
+        (wide, "arduino-uno", r"an open model takes [0-9,]+ bytes of memory with its row, and arduino-uno has 2,048"),
+    ):
+        with pytest.raises(bh.DoesNotFitError, match=message):
+            bh.emit(packed, tmp_path / "out", runtime="c", target=target)
+        assert not (tmp_path / "out").exists()
+    bh.emit(IRIS[0], tmp_path / "out", target="attiny85")
 
 
 @pytest.mark.parametrize(

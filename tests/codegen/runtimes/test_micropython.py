@@ -2,8 +2,10 @@
 
 import importlib.util
 import shutil
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.codegen._runtime_micropython import micropython_module
 from billhook.codegen._shorten import shorten
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, made_up_models, mutated, questions
+from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, impossible_blobs, made_up_models, mutated, questions
 from blob_models import MODELS, blob_model
 from micropython import run_micropython
 
@@ -113,6 +115,13 @@ def test_what_is_made_up_is_an_error_or_a_model(folder):
     assert sum(isinstance(answer, Answers) for answer in found) > len(cases) / 10
 
 
+@pytest.mark.parametrize("python", PYTHONS)
+def test_fields_that_cannot_be_are_refused(python, folder):
+    blobs = impossible_blobs()
+    said = PYTHONS[python](list(blobs.values()), folder)
+    assert dict(zip(blobs, said, strict=True)) == dict.fromkeys(blobs, REFUSED)
+
+
 @pytest.fixture(scope="module")
 def readable():
     """Return the module as it stands in the source."""
@@ -150,6 +159,35 @@ def test_the_readable_module_reads_files_and_bytes(readable, tmp_path):
 def test_what_is_wrong_with_a_blob_is_said(readable, change, message):
     with pytest.raises(ValueError, match=message):
         readable.load(change(blob_model("ranks")[0].to_bytes(names=False)))
+
+
+def with_names(core, text):
+    """Return a blob with this text, and its checksum, where the names are."""
+    return core + text.encode() + struct.pack("<I", zlib.crc32(text.encode()))
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_whatever_names_there_are_is_a_model_or_refused(python, folder):
+    packed, rows = blob_model("two classes, boosted")
+    core, whole = packed.to_bytes(names=False), packed.to_bytes()
+    labels = '{"scale": 1.5, "classes": {"labels": %s}}'
+    wrong = ["", "[1]", "5", "null", '"scale"', "{", "{}", '{"scale": 1.5}', '{"scale": 1.5, "classes": [1]}']
+    wrong += ['{"scale": "1", "classes": {"labels": [0, 1]}}', '{"scale": null, "classes": {"labels": [0, 1]}}']
+    wrong += [labels % given for given in ("[]", "[1]", "[1, 2, 3]", "null", '"ab"', '{"a": 1, "b": 2}')]
+    blobs = [whole[: len(core) + n] for n in (1, 2, 3, 4, 9)] + [core + b"\0" * n for n in (1, 2, 3, 4)]
+    blobs += [with_names(core, text) for text in wrong]
+    blobs += [with_names(core, labels % "[0, 1]")]
+    said = PYTHONS[python]([(blob, rows[:2]) for blob in blobs], folder)
+    assert said[:-1] == [REFUSED] * (len(blobs) - 1)
+    np.testing.assert_array_equal(said[-1].scores, packed.scores(rows[:2]))
+
+
+def test_what_is_no_question_for_a_model_is_said(readable):
+    packed, rows = blob_model("ranks")
+    with pytest.raises(TypeError, match="the model predicts a number: use predict"):
+        readable.load(packed.to_bytes()).predict_proba(rows[0].tolist())
+    with pytest.raises(TypeError):
+        readable.load(5)
 
 
 @pytest.mark.parametrize("name", ["two classes, boosted", "counts", "a map and few grids, 3", "one leaf"])

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 from billhook.codegen._runtime_rust import MODULES
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, made_up_models, mutated, questions
+from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, impossible_blobs, made_up_models, mutated, questions
 from blob_models import MODELS, blob_model
 
 HERE = Path(__file__).parent
@@ -126,6 +126,11 @@ def test_what_is_wrong_with_a_blob_is_said(ask):
     blob = packed.to_bytes(names=False)
     wrong = [b"", b"BHM", b"BHM\x01", blob[:-1], blob[:3] + b"\x02" + blob[4:], blob[:30] + b"?" + blob[31:]]
     assert ask([(blob, rows) for blob in wrong]) == [REFUSED] * len(wrong)
+
+
+def test_fields_that_cannot_be_are_refused(ask):
+    blobs = impossible_blobs()
+    assert dict(zip(blobs, ask(list(blobs.values())), strict=True)) == dict.fromkeys(blobs, REFUSED)
 
 
 @pytest.mark.parametrize("name", ["counts", "gaps, 3", "one leaf"])

@@ -7,13 +7,16 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
 from billhook.codegen import _runtime_web
 from billhook.codegen._runtime_web import fields_of, web_module
+from billhook.interop import as_forest
+from billhook.tables import EncodedColumn, Encoding
 from blob_models import MODELS, blob_model
 from browser import Browser
 
@@ -136,6 +139,77 @@ console.log(model.predict([1, null, 2, NaN]) === model.predict([[1, NaN, 2, unde
     ]
 
 
+@pytest.fixture(scope="module")
+def filled_in():
+    """Return a table with missing and unknown cells, and a model in which missing ones count as a category."""
+    rng = np.random.default_rng(0)
+    columns = (
+        EncodedColumn("size"),
+        EncodedColumn("colour", "one_hot", ("blue", "green", "red"), "green"),
+        EncodedColumn("wild", "ordered", ("no", "yes"), "yes"),
+        EncodedColumn("shape", "one_hot", ("flat", "round")),
+    )
+    encoding = Encoding(columns)
+    y = rng.integers(0, 2, 200)
+    features = np.zeros((200, encoding.n_features), np.float32)
+    features[:, 0] = rng.normal(size=200) + y
+    features[np.arange(200), 1 + (rng.integers(0, 2, 200) + y)] = 1
+    features[:, 4] = rng.integers(0, 2, 200) | y
+    features[np.arange(200), 5 + (rng.integers(0, 4, 200) + y > 2)] = 1
+    forest = RandomForestClassifier(8, max_leaf_nodes=12, random_state=0).fit(features, y)
+    frame = pd.DataFrame(
+        {
+            "size": [0.5, np.nan, 0.1, 2.0, 0.0, 1.0],
+            "colour": ["red", None, "pink", "blue", None, "green"],
+            "wild": ["no", "no", None, "never", None, "yes"],
+            "shape": ["flat", "round", None, "odd", None, "round"],
+        }
+    )
+    return frame, bh.pack(as_forest(forest).with_encoding(encoding))
+
+
+def test_records_are_encoded_as_tables_are(module, filled_in, tmp_path):
+    frame, packed = filled_in
+    (tmp_path / "model.bhm").write_bytes(packed.to_bytes())
+    (tmp_path / "records.json").write_text(frame.to_json(orient="records"))
+    script = """
+import { load } from "./billhook.mjs";
+import { readFile } from "node:fs/promises";
+const model = await load(new URL("./model.bhm", import.meta.url));
+const records = JSON.parse(await readFile("records.json"));
+// A cell that is missing is null, undefined, NaN, or not there.
+const others = [undefined, NaN].map((gap) => records.map((record) =>
+  Object.fromEntries(Object.entries(record).map(([name, cell]) => [name, cell ?? gap]))));
+const without = records.map((record) =>
+  Object.fromEntries(Object.entries(record).filter(([, cell]) => cell !== null)));
+const answers = [records, ...others, without].map((all) =>
+  model.predictProba(all.map((record) => model.encode(record))));
+console.log(JSON.stringify([model.columns.map(({ missing }) => missing), answers]));
+"""
+    missing, answers = json.loads(in_node(tmp_path, module, script))
+    assert missing == [None, "green", "yes", None]
+    expected = packed.predict_proba(frame)
+    for answer in answers:
+        np.testing.assert_allclose(answer, expected, rtol=1e-12)
+
+
+def test_a_record_with_a_name_that_is_no_column_is_refused(module, filled_in, tmp_path):
+    (tmp_path / "table.bhm").write_bytes(filled_in[1].to_bytes())
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    (tmp_path / "rows.bhm").write_bytes(bh.pack(RandomForestClassifier(2, random_state=0).fit(X, y)).to_bytes())
+    script = """
+import { load } from "./billhook.mjs";
+for (const name of ["table", "rows"]) {
+  const model = await load(new URL(`./${name}.bhm`, import.meta.url));
+  try { model.encode({ coulor: "red", "sepal length (cm)": 1 }); } catch (error) { console.log(error.message); }
+}
+"""
+    assert in_node(tmp_path, module, script).splitlines() == [
+        "the model has no column coulor, sepal length (cm); it has size, colour, wild, shape",
+        f"the model has no column coulor; it has {', '.join(X.columns)}",
+    ]
+
+
 def test_the_program_is_small_and_imports_nothing(module):
     program = base64.b64decode(re.search(r'PROGRAM = "([^"]+)"', module)[1])
     assert program[:4] == b"\0asm"
@@ -227,6 +301,27 @@ def test_the_page_predicts_from_its_form_without_a_network(flowers, browser, tmp
     assert browser.run("document.title") == "Flowers & <more>"
     assert browser.said == []
     assert browser.requests == [(tmp_path / "out" / "index.html").as_uri()]
+
+
+@pytest.mark.usefixtures("module")
+def test_the_page_tells_missing_from_unknown(filled_in, browser, tmp_path):
+    frame, packed = filled_in
+    bh.emit(packed, tmp_path / "out", runtime="web")
+    browser.open(tmp_path / "out" / "index.html")
+    browser.run(WAIT)
+    fields = fields_of(packed, np.zeros((1, packed.n_features), np.float32))
+    for row, shares in enumerate(packed.predict_proba(frame)):
+        for k, field in enumerate(fields):
+            cell = frame[field["name"]].iloc[row]
+            if field["kind"] == "number":
+                value = "" if np.isnan(cell) else cell
+            elif cell in field["categories"]:
+                value = field["categories"].index(cell)
+            else:
+                value = "" if pd.isna(cell) and field["missing"] is not None else -1
+            browser.run(SET.format(k=k, value=json.dumps(str(value))))
+        shown = [float(text.removesuffix(" %")) for text in browser.run(SHARES)]
+        assert shown == pytest.approx(100 * shares, abs=0.051)
 
 
 @pytest.mark.usefixtures("module")

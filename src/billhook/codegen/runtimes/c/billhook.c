@@ -60,11 +60,11 @@ static const uint8_t width_of[N_SECTIONS] FLASH = {
 
 #define F(name) (model->field[name])
 #define HAS(flag) ((F(FLAGS) & (flag)) != 0)
-enum { LINK = 7, LOGISTIC = 1, SOFTMAX, EXP, ISOLATION };
+enum { LINK = 7, IDENTITY = 0, LOGISTIC, SOFTMAX, EXP, ISOLATION };
 enum { MISSING_LEFT = 2 << 3, MISSING_SPLIT = 3 << 3 };
 enum {
-    LAST_WINS = 1 << 6, RANKS = 1 << 8, MAP = 1 << 9, SYMMETRIC = 1 << 10, SCALED = 1 << 11, ONE_SCORE = 1 << 12,
-    ONE_VALUE = 1 << 13
+    REGRESSION = 1 << 5, LAST_WINS = 1 << 6, RANKS = 1 << 8, MAP = 1 << 9, SYMMETRIC = 1 << 10, SCALED = 1 << 11,
+    ONE_SCORE = 1 << 12, ONE_VALUE = 1 << 13
 };
 #define WHERE_MISSING (F(FLAGS) & MISSING_SPLIT)
 #ifdef BH_NO_GAPS
@@ -531,12 +531,15 @@ APART uint8_t check_bytes(bh_model *model, size_t size)
 APART uint32_t next_field(bh_model *model)
 {
     uint32_t bits = 0;
-    uint8_t shift = 0, more;
-    do {
-        bits |= (uint32_t)take(model, 7) << shift;
-        shift = (uint8_t)(shift + 7);
-        more = (uint8_t)take(model, 1);
-    } while (more && shift < 32);
+    uint8_t shift, group = 0;
+    for (shift = 0; shift < 32; shift = (uint8_t)(shift + 7)) {
+        group = (uint8_t)take(model, 8);
+        bits |= (uint32_t)(group & 127) << shift;
+        if (group < 128)
+            break;
+    }
+    if (shift > 27 && group > 15) /* more than 32 bits */
+        model->error = BH_TOO_LARGE;
     return bits;
 }
 
@@ -568,7 +571,13 @@ APART uint8_t read_fields(bh_model *model)
             bits *= 8;
         F(k) = (bh_count)bits;
     }
-    return model->bit == end && F(N_CLASSES) && !(F(FLAGS) >> 14) ? BH_OK : BH_INVALID;
+    k = HAS(REGRESSION) ? 1 << IDENTITY | 1 << EXP : 1 << IDENTITY | 1 << LOGISTIC | 1 << SOFTMAX | 1 << ISOLATION;
+    if (model->error)
+        return model->error;
+    return model->bit != end || !F(N_CLASSES) || F(FLAGS) >> 14 || !(k >> (F(FLAGS) & LINK) & 1)
+                   || (HAS(REGRESSION | ONE_SCORE) && F(N_CLASSES) > (HAS(REGRESSION) ? 1u : 2u))
+               ? BH_INVALID
+               : BH_OK;
 }
 
 /* Return how many bits tell numbers below a field apart. */

@@ -89,10 +89,11 @@ const int32_t *bh_scores(bh_model *model, const float *x);
 /* Return the number of the class of a row. */
 int bh_predict(bh_model *model, const float *x);
 
-/* Return what a regression predicts for a row, in the unit of its target. */
+/* Return what a regression predicts for a row, in the unit of its target. Only for regression. */
 float bh_value(bh_model *model, const float *x);
 
-/* Find the probability of each class. */
+/* Find the probability of each class, BH_N_CLASSES of them. Only for classes: of a regression it is a number without
+ * a meaning. */
 void bh_proba(bh_model *model, const float *x, float *probabilities);
 
 /* Return what an error means. */

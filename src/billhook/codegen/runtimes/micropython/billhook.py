@@ -16,14 +16,15 @@ def load(blob):
     if isinstance(blob, str):
         with open(blob, "rb") as file:
             blob = file.read()
+    blob = memoryview(blob)
     try:
-        return LoadedModel(memoryview(blob))
-    except (IndexError, KeyError, OverflowError):
+        return LoadedModel(blob)
+    except (IndexError, KeyError, OverflowError, TypeError):
         raise ValueError("the blob is no valid model") from None
 
 
 def _checked(data):
-    if struct.unpack("<I", data[-4:])[0] != crc32(data[:-4]) & 0xFFFFFFFF:
+    if int.from_bytes(data[-4:], "little") != crc32(data[:-4]) & 0xFFFFFFFF:
         raise ValueError("the blob is damaged")
     return data[:-4]
 
@@ -60,9 +61,13 @@ class LoadedModel:
         self._read(data[17 + n :], fields + [0] * (32 - len(fields)))
         if len(blob) > end:
             names = json.loads(bytes(_checked(blob[end:])))
-            self._scale, self._base = names["scale"], names.get("base", 0)
+            # Whatever else than numbers and a list they are, adding to them is an error.
+            self._scale, self._base = 0 + names["scale"], 0 + names.get("base", 0)
             if self.classes:
-                self.classes = names["classes"]["labels"]
+                n = len(self.classes)
+                self.classes = [] + names["classes"]["labels"]
+                if len(self.classes) != n:
+                    raise IndexError
 
     def _read(self, data, fields):
         """Read all sections, one after the other, into lists and arrays that a row is walked down with."""
@@ -80,7 +85,8 @@ class LoadedModel:
         if not is_symmetric:
             n_tests = n_leaves - n_trees
         most = 1 if flags & 32 else 2 if flags & 4096 else 65535
-        if not (0 < n_classes <= most and w_leaf and 0 < self._scale < 1e39):
+        links = 9 if flags & 32 else 23  # a bit for each that can be
+        if not (0 < n_classes <= most and links >> (flags & 7) & 1 and w_leaf and 0 < self._scale < 1e39):
             raise IndexError
         # No loop is long, even if it reads nothing.
         if flags >> 14 or max(fields[2:10] + fields[11:15] + fields[16:]) > 8 * len(data) + 2**20:
@@ -288,6 +294,8 @@ class LoadedModel:
 
     def predict_proba(self, row):
         """Return the probability of each class."""
+        if not self.classes:
+            raise TypeError("the model predicts a number: use predict")
         raw = [k * self._scale for k in self.scores(row)]
         link, number = self._about[0] & 7, raw[0]
         if len(raw) > 1:

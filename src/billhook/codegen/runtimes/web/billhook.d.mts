@@ -6,6 +6,8 @@ export interface Column {
   readonly name: string;
   readonly kind: "number" | "one_hot" | "ordered";
   readonly categories: readonly string[];
+  /** The category that a missing cell counts as; null if it counts as none, as unknown ones do. */
+  readonly missing: string | null;
 }
 
 export class Model {
@@ -32,7 +34,8 @@ export class Model {
   /** The probability of each class, in the order of `classes`. */
   predictProba(row: Row): number[];
   predictProba(rows: readonly Row[]): number[][];
-  /** The row of a record: an object with a value for each column of the table. */
+  /** The row of a record: an object with a value for each column of the table. Those that it lacks, null, undefined
+   * and NaN are missing; a name that is no column throws a RangeError. */
   encode(record: Readonly<Record<string, Label | null | undefined>>): number[];
 }
 

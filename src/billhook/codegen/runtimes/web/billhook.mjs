@@ -59,7 +59,7 @@ export class Model {
     this.#base = this.isRegression ? names.base ?? ("scale" in names ? 0 : view(bytes).getFloat32(12, true)) : 0;
     this.classes = this.isRegression ? null : names.classes?.labels ?? Array.from({ length: this.nClasses }, (_, k) => k);
     this.featureNames = names.feature_names ?? null;
-    this.columns = names.encoding?.map(([name, kind, categories]) => ({ name, kind, categories })) ?? null;
+    this.columns = names.encoding?.map(columnOf) ?? null;
     this.origin = names.origin ?? "";
     Object.freeze(this);
   }
@@ -101,13 +101,16 @@ export class Model {
   /** The row of a record: an object with a value for each column of the table that the model was trained on. */
   encode(record) {
     const row = [];
+    const known = this.columns?.map(({ name }) => name) ?? this.featureNames;
+    if (known === null) throw new Error("the blob has no names: give rows, not records");
+    const unknown = Object.keys(record).filter((name) => !known.includes(name));
+    if (unknown.length) throw new RangeError("the model has no column " + unknown.join(", ") + "; it has " + known.join(", "));
     if (this.columns === null) {
-      if (this.featureNames === null) throw new Error("the blob has no names: give rows, not records");
       for (const name of this.featureNames) row.push(record[name] ?? NaN);
       return row;
     }
-    for (const { name, kind, categories } of this.columns) {
-      const place = kind === "number" ? -1 : categories.indexOf(String(record[name]));
+    for (const { name, kind, categories, missing } of this.columns) {
+      const place = categories.indexOf(isMissing(record[name]) ? missing : String(record[name]));
       if (kind === "number") row.push(record[name] ?? NaN);
       else if (kind === "ordered") row.push(place < 0 ? NaN : place);
       else categories.forEach((_, k) => row.push(k === place ? 1 : 0));
@@ -144,6 +147,15 @@ export class Model {
 function secondOf(raw, link) {
   if (link === "isolation") return 1 - 2 ** Math.min(-1 - raw, 0);
   return link === "identity" ? (1 + raw) / 2 : 1 / (1 + Math.exp(-raw));
+}
+
+/** How a column of a table becomes features; a missing cell counts as the category `missing`, unless that is null. */
+function columnOf([name, kind, categories, missing = null]) {
+  return { name, kind, categories, missing };
+}
+
+function isMissing(cell) {
+  return cell === null || cell === undefined || Number.isNaN(cell);
 }
 
 function isList(value) {
