@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
-from billhook.codegen import choose_layout
+from billhook.codegen import choose_layout, source
 from billhook.codegen._estimate import estimated_cycles
 from billhook.codegen._targets import target_named
 
@@ -51,6 +51,28 @@ def test_where_none_is_quick_enough_it_is_said_what_would_do(measured):
 def test_estimates_are_within_a_factor_of_two(measured):
     for name, found in measured.items():
         assert 0.5 < estimated_cycles(PACKED, name, found.target) / found.cycles < 2.0
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_model_that_does_not_compile_is_not_written(monkeypatch, tmp_path):
+    monkeypatch.setattr("billhook.codegen._measure.source", lambda *_arguments, **_options: "int model;;(")
+    with pytest.raises(RuntimeError, match="avr-gcc cannot compile the model"):
+        choose_layout(PACKED, target="arduino-uno", max_cycles=10**9)
+    with pytest.raises(RuntimeError, match="avr-gcc cannot compile the model"):
+        bh.emit(PACKED, tmp_path / "c", target="arduino-uno", optimize="speed")
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.usefixtures("measured")
+def test_what_is_too_large_to_be_linked_is_neither_chosen_nor_estimated(monkeypatch):
+    too_large = '#include "model.h"\nvoid model_scores(const float *x, int32_t *s) { __asm__(".space 400000"); }\n'
+    sources = {"compact": source, "balanced": source, "fast": lambda *_arguments, **_options: too_large}
+    monkeypatch.setattr(
+        "billhook.codegen._measure.source", lambda packed, form: sources[form.layout](packed, form=form)
+    )
+    choice = choose_layout(PACKED, target="arduino-uno", max_cycles=10**9)
+    assert [type(tried.error).__name__ for tried in choice.errors] == ["TooLargeError"]
+    assert [cost.layout for cost in choice.costs] == ["compact", "balanced"]
 
 
 @pytest.mark.parametrize("target", ["arduino-uno", "stm32f4"])

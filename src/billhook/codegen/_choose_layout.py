@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from subprocess import SubprocessError
+from subprocess import TimeoutExpired
 from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, check_fits, flash_with_reader
 from billhook.codegen._targets import Target, target_named
 from billhook.codegen._test_rows import made_up_rows
-from billhook.codegen._toolchains import MissingToolError
+from billhook.codegen._toolchains import MissingToolError, TooLargeError
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
 
@@ -97,7 +97,8 @@ def measure_each(
 ) -> list[Attempt]:
     """Return what a model takes on each target in each layout, or why that is not known; as `measure` otherwise.
 
-    A target whose tools are missing is tried once, and what is wrong with the arguments is raised.
+    It is not known where tools are missing (such a target is tried once), where a program is too large, and where a
+    compiler takes minutes. All else is raised, as what is wrong with the arguments: a model that does not compile.
     """
     programs = [(target, layout) for target in targets for layout in layouts]
     attempts: list[Attempt] = []
@@ -108,7 +109,7 @@ def measure_each(
             progress(number, len(programs), f"{layout} layout" if len(targets) == 1 else f"{target}, {layout} layout")
         try:
             measured = measure(packed, X, target=target, max_rows=max_rows, layout=layout, inputs=inputs)
-        except (DoesNotFitError, RuntimeError, SubprocessError) as error:
+        except (MissingToolError, DoesNotFitError, TooLargeError, TimeoutExpired) as error:
             attempts.append(Attempt(target, layout, error=error))
         else:
             attempts.append(Attempt(target, layout, measured))
@@ -225,13 +226,14 @@ def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: in
 
 
 def _costs(choice: LayoutChoice, packed: Packed, target: Target) -> list[LayoutCost]:
+    are_missing = any(isinstance(tried.error, MissingToolError) for tried in choice.errors)
     costs = []
     for name in LAYOUTS:
         measured = choice.measurements.get(name)
         if measured is not None:
             cycles = measured.cycles if measured.cycles is not None else measured.instructions
             costs.append(LayoutCost(name, measured.flash, cycles or 0, measured.fits is not False, False))
-        elif not choice.measurements:
+        elif are_missing:
             flash = estimated_flash(packed, name, target, flash_with_reader(0, target))
             fits = not target.flash or flash <= target.flash
             costs.append(LayoutCost(name, flash, estimated_cycles(packed, name, target), fits, True))
