@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
-from billhook.codegen import choose_layout, source
+from billhook.codegen import choose_layout, source, tools_for
 from billhook.codegen._estimate import estimated_cycles
 from billhook.codegen._targets import target_named
 
@@ -85,6 +85,22 @@ def test_without_tools_cycles_are_estimated(target, monkeypatch):
     assert all(cost.is_estimated for cost in choice.costs)
     with pytest.raises(bh.DoesNotFitError, match="about"):
         choose_layout(PACKED, target=target, max_cycles=10)
+
+
+def test_cycles_are_estimated_where_programs_can_be_compiled_but_not_run():
+    target = target_named("esp8266")
+    if not shutil.which(tools_for(target).compiler):
+        pytest.skip(f"{tools_for(target).compiler} is not installed: make toolchains")
+    estimates = {name: estimated_cycles(PACKED, name, target) for name in ("compact", "balanced", "fast")}
+    choice = choose_layout(PACKED, target="esp8266", max_cycles=estimates["balanced"])
+    assert choice.layout == "balanced"
+    assert {cost.layout: cost.cycles for cost in choice.costs} == estimates
+    assert {cost.layout: cost.flash for cost in choice.costs} == {
+        name: measured.flash for name, measured in choice.measurements.items()
+    }
+    assert all(cost.is_estimated for cost in choice.costs)
+    with pytest.raises(bh.DoesNotFitError, match=r"takes at most 1 cycles a row: .* about"):
+        choose_layout(PACKED, target="esp8266", max_cycles=1)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ class LayoutCost:
     fits : bool
         Whether the target has room for it.
     is_estimated : bool
-        Whether it was not measured, since the tools for the target are not installed.
+        Whether the cycles were not measured, since there is nothing to run programs for the target; if there is no
+        compiler either, the flash is estimated too.
     """
 
     layout: LayoutName
@@ -144,7 +145,7 @@ def choose_layout(
         ``"size"``: the compact layout. ``"speed"``: the fastest one that fits the target.
     max_cycles : int, optional
         The most cycles that a row may take: the smallest layout is chosen that fits the target and takes no more.
-        Where the tools are not there, cycles are estimated. Where instructions are counted, each is one cycle.
+        Where there is no emulator, cycles are estimated. Where instructions are counted, each is one cycle.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         As for `emit`; the first is measured.
     X : rows, optional
@@ -232,7 +233,9 @@ def _costs(choice: LayoutChoice, packed: Packed, target: Target) -> list[LayoutC
         measured = choice.measurements.get(name)
         if measured is not None:
             cycles = measured.cycles if measured.cycles is not None else measured.instructions
-            costs.append(LayoutCost(name, measured.flash, cycles or 0, measured.fits is not False, False))
+            is_estimated = cycles is None  # nothing runs programs for the target, though they can be compiled
+            cycles = estimated_cycles(packed, name, target) if cycles is None else cycles
+            costs.append(LayoutCost(name, measured.flash, cycles, measured.fits is not False, is_estimated))
         elif are_missing:
             flash = estimated_flash(packed, name, target, flash_with_reader(0, target))
             fits = not target.flash or flash <= target.flash
