@@ -86,6 +86,17 @@ class LayoutChoice:
     costs: tuple[LayoutCost, ...] = ()
 
 
+class TooSlowError(DoesNotFitError):
+    """No layout that fits a target takes few enough cycles; `fastest` is the choice of the one that takes the least.
+
+    It is the smallest one if none fits.
+    """
+
+    def __init__(self, message: str, fastest: LayoutChoice) -> None:
+        super().__init__(message)
+        self.fastest = fastest
+
+
 def measure_each(
     packed: Packed,
     X: ArrayLike,
@@ -158,7 +169,9 @@ def choose_layout(
     Raises
     ------
     DoesNotFitError
-        If the layout, chosen or given, does not fit the target; or if none that does takes at most `max_cycles`.
+        If the layout, chosen or given, does not fit the target.
+    TooSlowError
+        If no layout that fits takes at most `max_cycles`.
     """
     chosen = target_named(target)
     goal: Goal = resolve_name(optimize, {name: name for name in get_args(Goal)}, "optimize cannot be")
@@ -219,10 +232,14 @@ def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: in
         f"{cost.layout} {about}{cost.cycles:,} in {cost.flash:,} bytes of flash" + ("" if cost.fits else ", too many")
         for cost in costs
     )
-    least = min((cost.cycles for cost in costs if cost.fits), default=None)
-    advice = "a smaller model" if least is None else f"max_cycles={least} would do, or fewer or smaller trees"
-    raise DoesNotFitError(
-        f"no layout that fits {target.name} takes at most {max_cycles:,} cycles a row: {each}; {advice}"
+    fastest = min((cost for cost in costs if cost.fits), key=lambda cost: cost.cycles, default=None)
+    advice = (
+        "a smaller model" if fastest is None else f"max_cycles={fastest.cycles} would do, or fewer or smaller trees"
+    )
+    raise TooSlowError(
+        f"no layout that fits {target.name} takes at most {max_cycles:,} cycles a row: "
+        f"{each or 'none can be measured'}; {advice}",
+        replace(choice, layout="compact" if fastest is None else fastest.layout, costs=costs),
     )
 
 
