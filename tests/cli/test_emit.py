@@ -148,6 +148,15 @@ def test_a_blob_is_a_model_file_as_any_packed_one(folder, capsys):
     assert main(["convert", "model.bhm", "--to", "billhook", "--out", "again.bhk"]) == 0
 
 
+@pytest.mark.parametrize("path", ["model.bhk", "./model.bhk", "link.bhk"])
+def test_a_blob_is_not_written_over_the_model_that_it_is_made_from(folder, path, capsys):
+    (folder / "link.bhk").symlink_to("model.bhk")
+    before = (folder / "model.bhk").read_bytes()
+    assert main(["emit", "model.bhk", "--blob", path, "--force"]) == 2
+    assert f"--blob {path} is the file that is read: name another one" in capsys.readouterr().err
+    assert (folder / "model.bhk").read_bytes() == before
+
+
 @pytest.mark.parametrize("runtime", ["c", "web"])
 def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
     if runtime == "web" and not (shutil.which("clang") and shutil.which("wasm-ld")):
@@ -166,7 +175,7 @@ def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
         (["--runtime", "c", "--blob", "x"], "--runtime needs the folder to write to"),
         (["--out", "x", "--runtime", "rost"], "there is no runtime 'rost'"),
         (["--out", "x", "--runtime", "c", "--layout", "fast"], "--layout is for C made of one model"),
-        (["--out", "x", "--no-names"], "--no-names is for --blob"),
+        (["--out", "x", "--runtime", "c", "--no-names"], "--no-names is for C made of one model, and for --blob"),
         (["--blob", "rows.csv"], "rows.csv is there already; --force replaces it"),
     ],
 )

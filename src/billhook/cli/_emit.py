@@ -65,7 +65,16 @@ def _check(arguments: argparse.Namespace) -> None:
                 raise ValueError(f"--{option} is for C made of one model; --runtime reads models as they are")
         if arguments.no_names and arguments.blob is None:
             raise ValueError("--no-names is for C made of one model, and for --blob; --runtime has the names")
-    if arguments.blob is not None and Path(arguments.blob).exists() and not arguments.force:
+    if arguments.blob is not None:
+        _check_blob(arguments)
+
+
+def _check_blob(arguments: argparse.Namespace) -> None:
+    """Refuse to write a blob over what is there, and over what it is made from in any case."""
+    for source in (arguments.model, arguments.table):
+        if source is not None and Path(arguments.blob).resolve() == Path(source).resolve():
+            raise ValueError(f"--blob {arguments.blob} is the file that is read: name another one")
+    if Path(arguments.blob).exists() and not arguments.force:
         raise FileExistsError(f"{arguments.blob} is there already; --force replaces it")
 
 
