@@ -157,6 +157,27 @@ def test_a_blob_is_not_written_over_the_model_that_it_is_made_from(folder, path,
     assert (folder / "model.bhk").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--blob", "new.bhm", "--out", "."], "not empty"),
+        (["--blob", "new.bhm", "--out", ".", "--runtime", "c"], "not empty"),
+        (["--blob", "no/where.bhm", "--out", "c"], "there is no such folder"),
+        (["--blob", ".", "--out", "c"], "this is a folder"),
+    ],
+)
+def test_a_blob_and_a_project_are_written_both_or_neither(folder, options, message, capsys):
+    before = sorted(path.name for path in folder.iterdir())
+    assert main(["emit", "model.bhk", *options]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_blob_may_be_put_into_the_folder_of_the_project(folder):
+    assert main(["emit", "model.bhk", "--out", "c", "--blob", "c/model.bhm"]) == 0
+    assert bh.load(folder / "c" / "model.bhm") == bh.load("packed.bhk")
+
+
 @pytest.mark.parametrize("runtime", ["c", "web"])
 def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
     if runtime == "web" and not (shutil.which("clang") and shutil.which("wasm-ld")):

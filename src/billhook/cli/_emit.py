@@ -1,4 +1,5 @@
 import argparse
+import errno
 import sys
 from pathlib import Path
 from shlex import quote
@@ -39,15 +40,15 @@ def run(arguments: argparse.Namespace) -> None:
         rows = {"X": X, "y": y}
     packed = packed_as_asked(model, arguments, rows)
     print(f"{arguments.model}: {model!r}", file=sys.stderr)
-    if arguments.blob is not None:
-        blob = packed.to_bytes(names=not arguments.no_names)
-        with atomic_write(arguments.blob) as file:
-            file.write(blob)
-        print(f"Wrote {arguments.blob}: {len(blob):,} bytes")
     if arguments.runtime is not None:
         _emit_runtime(packed, arguments, rows.get("X"))
     elif arguments.out is not None:
         _emit_c(model, packed, target, inputs, arguments, rows)
+    if arguments.blob is not None:  # last: if a project cannot be written, neither is this
+        blob = packed.to_bytes(names=not arguments.no_names)
+        with atomic_write(arguments.blob) as file:
+            file.write(blob)
+        print(f"Wrote {arguments.blob}: {len(blob):,} bytes")
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -70,11 +71,17 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _check_blob(arguments: argparse.Namespace) -> None:
-    """Refuse to write a blob over what is there, and over what it is made from in any case."""
+    """Refuse to write a blob over what is there, over what it is made from in any case, and where it cannot be."""
+    blob = Path(arguments.blob).resolve()
+    if blob.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", arguments.blob)
+    is_in_project = arguments.out is not None and Path(arguments.out).resolve() in blob.parents
+    if not blob.parent.is_dir() and not is_in_project:
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(blob.parent))
     for source in (arguments.model, arguments.table):
-        if source is not None and Path(arguments.blob).resolve() == Path(source).resolve():
+        if source is not None and blob == Path(source).resolve():
             raise ValueError(f"--blob {arguments.blob} is the file that is read: name another one")
-    if Path(arguments.blob).exists() and not arguments.force:
+    if blob.exists() and not arguments.force:
         raise FileExistsError(f"{arguments.blob} is there already; --force replaces it")
 
 
