@@ -28,6 +28,8 @@ from billhook.packing import Packed, load, pack, pack_report
 def run(arguments: argparse.Namespace) -> None:
     """Read, pack, write, and say what it takes."""
     _check(arguments)
+    arguments.target = "generic" if arguments.target is None else arguments.target
+    arguments.name = "model" if arguments.name is None else arguments.name
     target = target_named(arguments.target)
     inputs: Any = _split(arguments.inputs)
     # Before anything that takes time.
@@ -64,10 +66,23 @@ def _check(arguments: argparse.Namespace) -> None:
         for option in ("layout", "optimize", "inputs", "package"):
             if getattr(arguments, option) is not None:
                 raise ValueError(f"--{option} is for C made of one model; --runtime reads models as they are")
+        if arguments.runtime != "c" and arguments.target is not None:
+            raise ValueError(f"--target is for C; --runtime {arguments.runtime} is the same for all targets")
         if arguments.no_names and arguments.blob is None:
             raise ValueError("--no-names is for C made of one model, and for --blob; --runtime has the names")
+    if arguments.out is None:
+        _check_blob_alone(arguments)
     if arguments.blob is not None:
         _check_blob(arguments)
+
+
+def _check_blob_alone(arguments: argparse.Namespace) -> None:
+    """Refuse options of projects where none is written."""
+    for option in ("target", "name", "layout", "optimize", "inputs", "package"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(
+                f"--{option} is for a project, in the folder of --out; a blob is the same for all programs"
+            )
 
 
 def _check_blob(arguments: argparse.Namespace) -> None:
