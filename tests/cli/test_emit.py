@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 
@@ -69,6 +70,17 @@ def test_the_cost_of_each_layout_is_printed(folder, options, written, capsys):
     assert [line.split()[0] for line in lines] == ["compact", "balanced", "fast"]
     assert [line.split()[0] for line in lines if line.endswith("<- written")] == [written]
     assert ("goto" in (folder / "c" / "model.c").read_text()) == (written == "fast")
+
+
+@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
+def test_the_bytes_of_data_are_those_of_the_layout_that_is_written(folder, layout, capsys):
+    assert main([*EMIT, "--layout", layout]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    if layout == "fast":
+        assert said == f"{bh.load('packed.bhk').nbytes:,} bytes packed, written as code"
+        return
+    arrays = re.findall(r"uint8_t \w+\[\d*\][^=;]*= \{([^}]*)\}", (folder / "c" / "model.c").read_text())
+    assert said == f"{sum(len(re.findall(r'[0-9a-fx]+', numbers)) for numbers in arrays):,} bytes of data"
 
 
 @pytest.mark.usefixtures("folder")

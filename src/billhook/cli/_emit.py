@@ -13,9 +13,11 @@ from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.codegen import (
     LayoutChoice,
+    LayoutName,
     MissingToolError,
     Target,
     choose_layout,
+    data_of,
     emit,
     form_of,
     packages_named,
@@ -146,7 +148,7 @@ def _emit_c(
         force=arguments.force,
         **rows,
     )
-    print(f"{packed.nbytes:,} bytes of data")
+    print(_data_text(packed, choice.layout))
     if choice.measurements:
         _print_costs(choice, target)
     if choice.reason:
@@ -154,6 +156,12 @@ def _emit_c(
     if rows and not isinstance(model, Packed):
         print(f"On the rows of {arguments.table}: {pack_report(model, packed, **rows)}")
     print(f"Wrote {len(files)} files to {arguments.out}; `make -C {quote(str(arguments.out))} test` tests them.")
+
+
+def _data_text(packed: Packed, layout: LayoutName) -> str:
+    """Return how many bytes of data a layout has."""
+    nbytes = data_of(packed, layout)
+    return f"{packed.nbytes:,} bytes packed, written as code" if nbytes is None else f"{nbytes:,} bytes of data"
 
 
 def first_line(error: Exception | None) -> str:

@@ -10,6 +10,7 @@ from billhook.codegen._choose_layout import (
     measure_each,
 )
 from billhook.codegen._emit import emit
+from billhook.codegen._estimate import data_of
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
@@ -41,6 +42,7 @@ __all__ = [
     "check_max_cycles",
     "choose_layout",
     "data_limit",
+    "data_of",
     "emit",
     "firmware_source",
     "fits_in",
