@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 
@@ -69,6 +70,17 @@ def test_the_cost_of_each_layout_is_printed(folder, options, written, capsys):
     assert [line.split()[0] for line in lines] == ["compact", "balanced", "fast"]
     assert [line.split()[0] for line in lines if line.endswith("<- written")] == [written]
     assert ("goto" in (folder / "c" / "model.c").read_text()) == (written == "fast")
+
+
+@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
+def test_the_bytes_of_data_are_those_of_the_layout_that_is_written(folder, layout, capsys):
+    assert main([*EMIT, "--layout", layout]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    if layout == "fast":
+        assert said == f"{bh.load('packed.bhk').nbytes:,} bytes packed, written as code"
+        return
+    arrays = re.findall(r"uint8_t \w+\[\d*\][^=;]*= \{([^}]*)\}", (folder / "c" / "model.c").read_text())
+    assert said == f"{sum(len(re.findall(r'[0-9a-fx]+', numbers)) for numbers in arrays):,} bytes of data"
 
 
 @pytest.mark.usefixtures("folder")
@@ -148,6 +160,36 @@ def test_a_blob_is_a_model_file_as_any_packed_one(folder, capsys):
     assert main(["convert", "model.bhm", "--to", "billhook", "--out", "again.bhk"]) == 0
 
 
+@pytest.mark.parametrize("path", ["model.bhk", "./model.bhk", "link.bhk"])
+def test_a_blob_is_not_written_over_the_model_that_it_is_made_from(folder, path, capsys):
+    (folder / "link.bhk").symlink_to("model.bhk")
+    before = (folder / "model.bhk").read_bytes()
+    assert main(["emit", "model.bhk", "--blob", path, "--force"]) == 2
+    assert f"--blob {path} is the file that is read: name another one" in capsys.readouterr().err
+    assert (folder / "model.bhk").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--blob", "new.bhm", "--out", "."], "not empty"),
+        (["--blob", "new.bhm", "--out", ".", "--runtime", "c"], "not empty"),
+        (["--blob", "no/where.bhm", "--out", "c"], "there is no such folder"),
+        (["--blob", ".", "--out", "c"], "this is a folder"),
+    ],
+)
+def test_a_blob_and_a_project_are_written_both_or_neither(folder, options, message, capsys):
+    before = sorted(path.name for path in folder.iterdir())
+    assert main(["emit", "model.bhk", *options]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_blob_may_be_put_into_the_folder_of_the_project(folder):
+    assert main(["emit", "model.bhk", "--out", "c", "--blob", "c/model.bhm"]) == 0
+    assert bh.load(folder / "c" / "model.bhm") == bh.load("packed.bhk")
+
+
 @pytest.mark.parametrize("runtime", ["c", "web"])
 def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
     if runtime == "web" and not (shutil.which("clang") and shutil.which("wasm-ld")):
@@ -167,6 +209,15 @@ def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
         (["--out", "x", "--runtime", "rost"], "there is no runtime 'rost'"),
         (["--out", "x", "--runtime", "c", "--layout", "fast"], "--layout is for C made of one model"),
         (["--out", "x", "--runtime", "c", "--no-names"], "--no-names is for C made of one model, and for --blob"),
+        (["--out", "x", "--runtime", "rust", "--target", "uno"], "--target is for C; --runtime rust is the same"),
+        (["--out", "x", "--runtime", "web", "--target", "uno"], "--target is for C; --runtime web is the same"),
+        (["--out", "x", "--runtime", "micropython", "--target", "uno"], "--target is for C; --runtime micropython"),
+        (["--blob", "x", "--target", "uno"], "--target is for a project, in the folder of --out"),
+        (["--blob", "x", "--name", "iris"], "--name is for a project, in the folder of --out"),
+        (["--blob", "x", "--layout", "fast"], "--layout is for a project, in the folder of --out"),
+        (["--blob", "x", "--optimize", "speed"], "--optimize is for a project, in the folder of --out"),
+        (["--blob", "x", "--package", "cmake"], "--package is for a project, in the folder of --out"),
+        (["--blob", "x", "--inputs", "uint8"], "--inputs is for a project, in the folder of --out"),
         (["--blob", "rows.csv"], "rows.csv is there already; --force replaces it"),
     ],
 )

@@ -91,6 +91,17 @@ def test_the_room_of_a_board(wine, tmp_path, capsys):
     assert (tmp_path / "o/c/arduino").is_dir()
 
 
+def test_what_is_too_slow_is_written_and_said(wine, tmp_path, capsys):
+    options = ["--target", "uno", "--budget", "500", "--max-cycles", "3", "--trials", "1"]
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", str(wine), "--label", "kind", "--out", str(tmp_path / "out"), *options])
+    assert ended.value.code == 4
+    printed = capsys.readouterr()
+    assert re.search(r"cycles a row, [\d,]+ bytes of flash <- written, more than asked for", printed.out)
+    assert re.search(r"no layout that fits arduino-uno takes at most 3 cycles a row: .*--max-cycles", printed.err)
+    assert bh.load(tmp_path / "out" / "model.bhk").nbytes <= 500
+
+
 def test_a_saved_forest_is_made_to_fit(tmp_path, capsys):
     from sklearn.ensemble import RandomForestClassifier
 

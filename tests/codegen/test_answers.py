@@ -29,7 +29,7 @@ X2, y2 = load_breast_cancer(return_X_y=True)
 X3, y3 = load_iris(return_X_y=True)
 X10, y10 = load_digits(return_X_y=True)
 X_n, y_n = load_diabetes(return_X_y=True)
-FORMS = {"compact": Form("compact", ("float", "int16", "uint8")), "fast": Form("fast", ("float", "int16", "uint8"))}
+FORMS = {name: Form(name, ("float", "int16", "uint8")) for name in ("compact", "balanced", "fast")}
 # What is not a rounding to the nearest byte: powers of two by a polynomial, and factors of 12 bits and more.
 LARGEST_BYTE_ERROR = 0.6
 # Floats have 24 bits: raw scores of some tens are rounded, and so is each sum when hundreds of classes add to it.
@@ -191,6 +191,20 @@ def test_the_second_class_can_have_a_threshold(name, layout, models, tmp_path):
         predicted = np.array([run.model_predict(pointer(row)) for row in rows])
         # A score is a whole number, and what comes within a millionth of one meets it.
         np.testing.assert_array_equal(predicted, second >= threshold - 1e-7)
+
+
+@pytest.mark.parametrize("threshold", ["0", "1", "0.0", "1.0", "-0.5", "1.5f", "1/2"])
+@pytest.mark.parametrize("compiler", [("gcc", "-std=c99"), ("g++", "-x", "c++"), ("avr-gcc", "-std=c99"), ("clang",)])
+def test_a_threshold_is_above_0_and_below_1(threshold, compiler, models, tmp_path):
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"{compiler[0]} is not installed: make toolchains")
+    write_sources(models["logistic"][0], tmp_path)
+    command = [*compiler, "-fsyntax-only", "model.c"]
+    subprocess.run([*command, "-DMODEL_THRESHOLD=1 - 0.2"], cwd=tmp_path, check=True)
+    wrong = [*command, f"-DMODEL_THRESHOLD={threshold}"]
+    done = subprocess.run(wrong, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "MODEL_THRESHOLD" in done.stderr
 
 
 def test_more_classes_have_no_threshold(models, tmp_path):

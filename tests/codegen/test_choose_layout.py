@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
-from billhook.codegen import choose_layout
+from billhook.codegen import choose_layout, source, tools_for
 from billhook.codegen._estimate import estimated_cycles
 from billhook.codegen._targets import target_named
 
@@ -53,6 +53,28 @@ def test_estimates_are_within_a_factor_of_two(measured):
         assert 0.5 < estimated_cycles(PACKED, name, found.target) / found.cycles < 2.0
 
 
+@pytest.mark.usefixtures("measured")
+def test_a_model_that_does_not_compile_is_not_written(monkeypatch, tmp_path):
+    monkeypatch.setattr("billhook.codegen._measure.source", lambda *_arguments, **_options: "int model;;(")
+    with pytest.raises(RuntimeError, match="avr-gcc cannot compile the model"):
+        choose_layout(PACKED, target="arduino-uno", max_cycles=10**9)
+    with pytest.raises(RuntimeError, match="avr-gcc cannot compile the model"):
+        bh.emit(PACKED, tmp_path / "c", target="arduino-uno", optimize="speed")
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.usefixtures("measured")
+def test_what_is_too_large_to_be_linked_is_neither_chosen_nor_estimated(monkeypatch):
+    too_large = '#include "model.h"\nvoid model_scores(const float *x, int32_t *s) { __asm__(".space 400000"); }\n'
+    sources = {"compact": source, "balanced": source, "fast": lambda *_arguments, **_options: too_large}
+    monkeypatch.setattr(
+        "billhook.codegen._measure.source", lambda packed, form: sources[form.layout](packed, form=form)
+    )
+    choice = choose_layout(PACKED, target="arduino-uno", max_cycles=10**9)
+    assert [type(tried.error).__name__ for tried in choice.errors] == ["TooLargeError"]
+    assert [cost.layout for cost in choice.costs] == ["compact", "balanced"]
+
+
 @pytest.mark.parametrize("target", ["arduino-uno", "stm32f4"])
 def test_without_tools_cycles_are_estimated(target, monkeypatch):
     monkeypatch.setenv("PATH", "")
@@ -63,6 +85,22 @@ def test_without_tools_cycles_are_estimated(target, monkeypatch):
     assert all(cost.is_estimated for cost in choice.costs)
     with pytest.raises(bh.DoesNotFitError, match="about"):
         choose_layout(PACKED, target=target, max_cycles=10)
+
+
+def test_cycles_are_estimated_where_programs_can_be_compiled_but_not_run():
+    target = target_named("esp8266")
+    if not shutil.which(tools_for(target).compiler):
+        pytest.skip(f"{tools_for(target).compiler} is not installed: make toolchains")
+    estimates = {name: estimated_cycles(PACKED, name, target) for name in ("compact", "balanced", "fast")}
+    choice = choose_layout(PACKED, target="esp8266", max_cycles=estimates["balanced"])
+    assert choice.layout == "balanced"
+    assert {cost.layout: cost.cycles for cost in choice.costs} == estimates
+    assert {cost.layout: cost.flash for cost in choice.costs} == {
+        name: measured.flash for name, measured in choice.measurements.items()
+    }
+    assert all(cost.is_estimated for cost in choice.costs)
+    with pytest.raises(bh.DoesNotFitError, match=r"takes at most 1 cycles a row: .* about"):
+        choose_layout(PACKED, target="esp8266", max_cycles=1)
 
 
 @pytest.mark.parametrize(

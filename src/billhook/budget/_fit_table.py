@@ -23,7 +23,7 @@ from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
-from billhook.codegen import check_max_cycles, choose_layout, target_named
+from billhook.codegen import TooSlowError, check_max_cycles, choose_layout, target_named
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import load_forest
@@ -84,6 +84,7 @@ def fit_table(
     max_cycles : int, optional
         The most cycles that a row may take on the target: the C project has the smallest layout that takes no more,
         as `choose_layout` finds it, for which it is compiled and run in an emulator. This takes some seconds more.
+        If all take more, it has the fastest that fits, and `FitReport.too_slow` says so.
     out : path, optional
         A folder to write the model file, the report and the C project to; see `FitResult.save`.
     force : bool
@@ -212,9 +213,14 @@ def fit_table(
 
 
 def _in_time_of_rows(result: FitResult, target: str, max_cycles: int) -> FitResult:
-    """Return the result with the smallest layout in which a row takes no more cycles on the target."""
-    choice = choose_layout(result.packed, target=target, max_cycles=max_cycles, inputs="float", X=result.examples)
-    return replace(result, report=replace(result.report, layout=choice.layout, layouts=choice.costs))
+    """Return the result with the smallest layout in which a row takes no more cycles, or else the fastest."""
+    too_slow = ""
+    try:
+        choice = choose_layout(result.packed, target=target, max_cycles=max_cycles, inputs="float", X=result.examples)
+    except TooSlowError as error:  # what a long search found is not to be lost
+        choice, too_slow = error.fastest, str(error)
+    report = replace(result.report, layout=choice.layout, layouts=choice.costs, too_slow=too_slow)
+    return replace(result, report=report)
 
 
 def checked_time_limit(time_limit: Any, n_trials: int | None) -> float | None:

@@ -1,4 +1,5 @@
 import argparse
+import errno
 import sys
 from pathlib import Path
 from shlex import quote
@@ -12,9 +13,11 @@ from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.codegen import (
     LayoutChoice,
+    LayoutName,
     MissingToolError,
     Target,
     choose_layout,
+    data_of,
     emit,
     form_of,
     packages_named,
@@ -27,6 +30,8 @@ from billhook.packing import Packed, load, pack, pack_report
 def run(arguments: argparse.Namespace) -> None:
     """Read, pack, write, and say what it takes."""
     _check(arguments)
+    arguments.target = "generic" if arguments.target is None else arguments.target
+    arguments.name = "model" if arguments.name is None else arguments.name
     target = target_named(arguments.target)
     inputs: Any = _split(arguments.inputs)
     # Before anything that takes time.
@@ -39,15 +44,15 @@ def run(arguments: argparse.Namespace) -> None:
         rows = {"X": X, "y": y}
     packed = packed_as_asked(model, arguments, rows)
     print(f"{arguments.model}: {model!r}", file=sys.stderr)
-    if arguments.blob is not None:
-        blob = packed.to_bytes(names=not arguments.no_names)
-        with atomic_write(arguments.blob) as file:
-            file.write(blob)
-        print(f"Wrote {arguments.blob}: {len(blob):,} bytes")
     if arguments.runtime is not None:
         _emit_runtime(packed, arguments, rows.get("X"))
     elif arguments.out is not None:
         _emit_c(model, packed, target, inputs, arguments, rows)
+    if arguments.blob is not None:  # last: if a project cannot be written, neither is this
+        blob = packed.to_bytes(names=not arguments.no_names)
+        with atomic_write(arguments.blob) as file:
+            file.write(blob)
+        print(f"Wrote {arguments.blob}: {len(blob):,} bytes")
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -63,9 +68,37 @@ def _check(arguments: argparse.Namespace) -> None:
         for option in ("layout", "optimize", "inputs", "package"):
             if getattr(arguments, option) is not None:
                 raise ValueError(f"--{option} is for C made of one model; --runtime reads models as they are")
+        if arguments.runtime != "c" and arguments.target is not None:
+            raise ValueError(f"--target is for C; --runtime {arguments.runtime} is the same for all targets")
         if arguments.no_names and arguments.blob is None:
             raise ValueError("--no-names is for C made of one model, and for --blob; --runtime has the names")
-    if arguments.blob is not None and Path(arguments.blob).exists() and not arguments.force:
+    if arguments.out is None:
+        _check_blob_alone(arguments)
+    if arguments.blob is not None:
+        _check_blob(arguments)
+
+
+def _check_blob_alone(arguments: argparse.Namespace) -> None:
+    """Refuse options of projects where none is written."""
+    for option in ("target", "name", "layout", "optimize", "inputs", "package"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(
+                f"--{option} is for a project, in the folder of --out; a blob is the same for all programs"
+            )
+
+
+def _check_blob(arguments: argparse.Namespace) -> None:
+    """Refuse to write a blob over what is there, over what it is made from in any case, and where it cannot be."""
+    blob = Path(arguments.blob).resolve()
+    if blob.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", arguments.blob)
+    is_in_project = arguments.out is not None and Path(arguments.out).resolve() in blob.parents
+    if not blob.parent.is_dir() and not is_in_project:
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(blob.parent))
+    for source in (arguments.model, arguments.table):
+        if source is not None and blob == Path(source).resolve():
+            raise ValueError(f"--blob {arguments.blob} is the file that is read: name another one")
+    if blob.exists() and not arguments.force:
         raise FileExistsError(f"{arguments.blob} is there already; --force replaces it")
 
 
@@ -115,7 +148,7 @@ def _emit_c(
         force=arguments.force,
         **rows,
     )
-    print(f"{packed.nbytes:,} bytes of data")
+    print(_data_text(packed, choice.layout))
     if choice.measurements:
         _print_costs(choice, target)
     if choice.reason:
@@ -123,6 +156,12 @@ def _emit_c(
     if rows and not isinstance(model, Packed):
         print(f"On the rows of {arguments.table}: {pack_report(model, packed, **rows)}")
     print(f"Wrote {len(files)} files to {arguments.out}; `make -C {quote(str(arguments.out))} test` tests them.")
+
+
+def _data_text(packed: Packed, layout: LayoutName) -> str:
+    """Return how many bytes of data a layout has."""
+    nbytes = data_of(packed, layout)
+    return f"{packed.nbytes:,} bytes packed, written as code" if nbytes is None else f"{nbytes:,} bytes of data"
 
 
 def first_line(error: Exception | None) -> str:

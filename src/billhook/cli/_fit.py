@@ -20,6 +20,8 @@ from billhook.tables import Table
 
 DEMO_BUDGET = "4KB"
 SHOWN_TARGETS = 4
+# Of a command that wrote a model which takes more cycles than were asked for.
+TOO_SLOW_STATUS = 4
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,9 +69,13 @@ def run(arguments: argparse.Namespace) -> None:
     out = Path(arguments.out)
     test = f"make -C {quote(str(out / 'c'))} test"
     print(f"Wrote {out / 'model.bhk'}, {out / 'report.html'} and {out / 'c'}; `{test}` tests the C.")
+    if result.report.too_slow:
+        print(f"billhook: {as_options(result.report.too_slow)}", file=sys.stderr)
     if result.was_interrupted:
         print(f"billhook: interrupted; the best model found until then is in {out}", file=sys.stderr)
         sys.exit(_interrupt.STATUS)
+    if result.report.too_slow:
+        sys.exit(TOO_SLOW_STATUS)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -155,6 +161,7 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
 def _cost_text(cost: LayoutCost, report: FitReport) -> str:
     about = "about " if cost.is_estimated else ""
     mark = " <- written" if cost.layout == report.layout else "" if cost.fits else ", does not fit"
+    mark += ", more than asked for" if mark.endswith("written") and report.too_slow else ""
     return f"{about}{cost.cycles:,} cycles a row, {cost.flash:,} bytes of flash{mark}"
 
 

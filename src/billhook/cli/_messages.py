@@ -27,6 +27,7 @@ PARAMETERS = (
     "layout",
     "leaf_bits",
     "loss",
+    "max_cycles",
     "max_leaves",
     "max_rows",
     "memory_limit",

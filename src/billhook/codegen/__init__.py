@@ -4,11 +4,13 @@ from billhook.codegen._choose_layout import (
     LAYOUTS,
     LayoutChoice,
     LayoutCost,
+    TooSlowError,
     check_max_cycles,
     choose_layout,
     measure_each,
 )
 from billhook.codegen._emit import emit
+from billhook.codegen._estimate import data_of
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
@@ -34,11 +36,13 @@ __all__ = [
     "MissingToolError",
     "PackageName",
     "Target",
+    "TooSlowError",
     "Toolchain",
     "as_inputs",
     "check_max_cycles",
     "choose_layout",
     "data_limit",
+    "data_of",
     "emit",
     "firmware_source",
     "fits_in",

@@ -61,7 +61,8 @@ def threshold_lines(packed: Packed, prefix: str) -> list[str]:
     return [
         "",
         f"/* With {name} defined where {prefix}.c is compiled, as by -D{name}=0.8, the second class is predicted",
-        " * where its probability is at least that; without it, where it is the likelier one. */",
+        " * where its probability is at least that; without it, where it is the likelier one. It must be above 0 and",
+        " * below 1. */",
     ]
 
 
@@ -124,11 +125,17 @@ def _predict(packed: Packed, program: Program, kind: Input, prefix: str) -> str:
     plain = f"    {type_} scores[{n_columns}];{counters}\n    {call}\n    {answer}"
     if packed.n_classes != 2:
         return f"{begin}\n{plain}\n}}\n"
+    threshold = f"{prefix.upper()}_THRESHOLD"
+    in_range = f"({threshold}) > 0 && ({threshold}) < 1"
+    # A size of -1 is an error; where it is not seen, as by Clang in C, division by zero in what must be constant is.
     return f"""{begin}
-#if defined({prefix.upper()}_THRESHOLD)
+#if defined({threshold})
     {type_} scores[{n_columns}];
+    static const char is_between_0_and_1 = 1 / ({in_range});
+    (void)is_between_0_and_1;
+    (void)sizeof(char[{in_range} ? 1 : -1]); /* {threshold} must be above 0 and below 1 */
     {call}
-    return {_above_threshold(packed, f"({prefix.upper()}_THRESHOLD)")};
+    return {_above_threshold(packed, f"(1.0f * ({threshold}))")};
 #else
 {plain}
 #endif

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from subprocess import SubprocessError
+from subprocess import TimeoutExpired
 from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, check_fits, flash_with_reader
 from billhook.codegen._targets import Target, target_named
 from billhook.codegen._test_rows import made_up_rows
-from billhook.codegen._toolchains import MissingToolError
+from billhook.codegen._toolchains import MissingToolError, TooLargeError
 from billhook.forest import as_rows
 from billhook.packing import Packed, pack
 
@@ -51,7 +51,8 @@ class LayoutCost:
     fits : bool
         Whether the target has room for it.
     is_estimated : bool
-        Whether it was not measured, since the tools for the target are not installed.
+        Whether the cycles were not measured, since there is nothing to run programs for the target; if there is no
+        compiler either, the flash is estimated too.
     """
 
     layout: LayoutName
@@ -85,6 +86,17 @@ class LayoutChoice:
     costs: tuple[LayoutCost, ...] = ()
 
 
+class TooSlowError(DoesNotFitError):
+    """No layout that fits a target takes few enough cycles; `fastest` is the choice of the one that takes the least.
+
+    It is the smallest one if none fits.
+    """
+
+    def __init__(self, message: str, fastest: LayoutChoice) -> None:
+        super().__init__(message)
+        self.fastest = fastest
+
+
 def measure_each(
     packed: Packed,
     X: ArrayLike,
@@ -97,7 +109,8 @@ def measure_each(
 ) -> list[Attempt]:
     """Return what a model takes on each target in each layout, or why that is not known; as `measure` otherwise.
 
-    A target whose tools are missing is tried once, and what is wrong with the arguments is raised.
+    It is not known where tools are missing (such a target is tried once), where a program is too large, and where a
+    compiler takes minutes. All else is raised, as what is wrong with the arguments: a model that does not compile.
     """
     programs = [(target, layout) for target in targets for layout in layouts]
     attempts: list[Attempt] = []
@@ -108,7 +121,7 @@ def measure_each(
             progress(number, len(programs), f"{layout} layout" if len(targets) == 1 else f"{target}, {layout} layout")
         try:
             measured = measure(packed, X, target=target, max_rows=max_rows, layout=layout, inputs=inputs)
-        except (DoesNotFitError, RuntimeError, SubprocessError) as error:
+        except (MissingToolError, DoesNotFitError, TooLargeError, TimeoutExpired) as error:
             attempts.append(Attempt(target, layout, error=error))
         else:
             attempts.append(Attempt(target, layout, measured))
@@ -143,7 +156,7 @@ def choose_layout(
         ``"size"``: the compact layout. ``"speed"``: the fastest one that fits the target.
     max_cycles : int, optional
         The most cycles that a row may take: the smallest layout is chosen that fits the target and takes no more.
-        Where the tools are not there, cycles are estimated. Where instructions are counted, each is one cycle.
+        Where there is no emulator, cycles are estimated. Where instructions are counted, each is one cycle.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         As for `emit`; the first is measured.
     X : rows, optional
@@ -156,7 +169,9 @@ def choose_layout(
     Raises
     ------
     DoesNotFitError
-        If the layout, chosen or given, does not fit the target; or if none that does takes at most `max_cycles`.
+        If the layout, chosen or given, does not fit the target.
+    TooSlowError
+        If no layout that fits takes at most `max_cycles`.
     """
     chosen = target_named(target)
     goal: Goal = resolve_name(optimize, {name: name for name in get_args(Goal)}, "optimize cannot be")
@@ -217,21 +232,28 @@ def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: in
         f"{cost.layout} {about}{cost.cycles:,} in {cost.flash:,} bytes of flash" + ("" if cost.fits else ", too many")
         for cost in costs
     )
-    least = min((cost.cycles for cost in costs if cost.fits), default=None)
-    advice = "a smaller model" if least is None else f"max_cycles={least} would do, or fewer or smaller trees"
-    raise DoesNotFitError(
-        f"no layout that fits {target.name} takes at most {max_cycles:,} cycles a row: {each}; {advice}"
+    fastest = min((cost for cost in costs if cost.fits), key=lambda cost: cost.cycles, default=None)
+    advice = (
+        "a smaller model" if fastest is None else f"max_cycles={fastest.cycles} would do, or fewer or smaller trees"
+    )
+    raise TooSlowError(
+        f"no layout that fits {target.name} takes at most {max_cycles:,} cycles a row: "
+        f"{each or 'none can be measured'}; {advice}",
+        replace(choice, layout="compact" if fastest is None else fastest.layout, costs=costs),
     )
 
 
 def _costs(choice: LayoutChoice, packed: Packed, target: Target) -> list[LayoutCost]:
+    are_missing = any(isinstance(tried.error, MissingToolError) for tried in choice.errors)
     costs = []
     for name in LAYOUTS:
         measured = choice.measurements.get(name)
         if measured is not None:
             cycles = measured.cycles if measured.cycles is not None else measured.instructions
-            costs.append(LayoutCost(name, measured.flash, cycles or 0, measured.fits is not False, False))
-        elif not choice.measurements:
+            is_estimated = cycles is None  # nothing runs programs for the target, though they can be compiled
+            cycles = estimated_cycles(packed, name, target) if cycles is None else cycles
+            costs.append(LayoutCost(name, measured.flash, cycles, measured.fits is not False, is_estimated))
+        elif are_missing:
             flash = estimated_flash(packed, name, target, flash_with_reader(0, target))
             fits = not target.flash or flash <= target.flash
             costs.append(LayoutCost(name, flash, estimated_cycles(packed, name, target), fits, True))

@@ -47,13 +47,19 @@ def estimated_cycles(packed: Packed, layout: LayoutName, target: Target) -> int:
     return round(of_trees + has_codes * shape.n_used * CODE[family])
 
 
+def data_of(packed: Packed, layout: LayoutName) -> int | None:
+    """Return how many bytes of data a layout has besides code; None for the fast one, which is code."""
+    if layout == "fast":
+        return None
+    is_balanced = layout == "balanced" and packed.layout.n_splits > 0
+    return int(balanced_data(packed).data.size) if is_balanced else packed.nbytes
+
+
 def estimated_flash(packed: Packed, layout: LayoutName, target: Target, reader: int) -> int:
     """Return about how many bytes of flash a layout takes, with a reader of the compact one of so many."""
     family = target.family if target.family in STEPS else "cortex-m0"
-    if layout == "fast":
-        return packed.layout.n_splits * BYTES_A_SPLIT[family]
-    is_balanced = layout == "balanced" and packed.layout.n_splits > 0
-    return (balanced_data(packed).data.size if is_balanced else packed.nbytes) + reader
+    nbytes = data_of(packed, layout)
+    return packed.layout.n_splits * BYTES_A_SPLIT[family] if nbytes is None else nbytes + reader
 
 
 def _mean_depths(packed: Packed) -> float:

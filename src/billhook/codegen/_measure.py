@@ -18,6 +18,7 @@ from billhook.codegen._targets import TARGETS, Target, target_named
 from billhook.codegen._toolchains import (
     AVR_CHIPS,
     LARGEST_AVR,
+    TooLargeError,
     Toolchain,
     avr_tools,
     compile_program,
@@ -173,7 +174,7 @@ def _measured_on_avr(
         slower = compile_program(folder, tools, "model.c", prescaler=prescaler)
         clocks = read_printed(run_program(slower, tools)[0], packed)[1]
     if len(clocks) == 0:
-        raise RuntimeError(f"the program for {target.name} printed nothing: it needs more memory than there is")
+        raise TooLargeError(f"the program for {target.name} printed nothing: it needs more memory than there is")
     cycles = int(prescaler * clocks.mean())
     is_elsewhere = chip == LARGEST_AVR and target.name != "arduino-mega"
     return Measurement(

@@ -11,12 +11,24 @@ from billhook.codegen._targets import ProcessorFamily, Target
 
 COMPILER_OPTIONS = ("-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 TIMEOUT_SECONDS = 120
+# What compilers, assemblers and linkers say of programs that are too large, not wrong.
+TOO_LARGE = (
+    "will not fit in region",
+    "overflowed by",
+    "relocation truncated to fit",
+    "is too large",
+    "operand out of range",
+)
 # Cycles or instructions of a row; else its answers alone; or nothing but the size, where nothing can be run.
 Measures = Literal["cycles", "instructions", "answers", "size"]
 
 
 class MissingToolError(RuntimeError):
     """A compiler or emulator that is needed is not installed; the message says how to get it."""
+
+
+class TooLargeError(RuntimeError):
+    """A program does not fit the memory of the processor that it is compiled for."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +210,10 @@ def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int =
     command = [tools.compiler, *COMPILER_OPTIONS, *options, *defined, "main.c", model, "-o", out.name, *libraries]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
     if done.returncode:
+        if any(words in done.stderr for words in TOO_LARGE):
+            raise TooLargeError(
+                f"the program is too large for what {tools.compiler} compiles it for: {done.stderr[:2000]}"
+            )
         raise RuntimeError(f"{tools.compiler} cannot compile the model: {done.stderr[:2000]}")
     return out
 

@@ -75,6 +75,9 @@ class FitReport:
         How the model is written in C.
     layouts : tuple of LayoutCost
         Flash and cycles of each layout on the target, where it was chosen by them.
+    too_slow : str
+        That no layout takes as few cycles as were asked for, and what each takes: `layout` is then the fastest that
+        fits the target. Empty if one does.
     """
 
     title: str
@@ -99,6 +102,7 @@ class FitReport:
     versions: dict[str, str]
     layout: LayoutName = "compact"
     layouts: tuple[LayoutCost, ...] = ()
+    too_slow: str = ""
 
     @property
     def score(self) -> float:

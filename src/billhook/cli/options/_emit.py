@@ -33,8 +33,8 @@ def add_to(commands: Any) -> None:
         help="write a project around a program that reads any blob: c, micropython, rust or web",
     )
     parser.add_argument("--blob", metavar="FILE", help="write the model as a blob, which such programs read")
-    parser.add_argument("--target", default="generic", help="see `billhook targets` (default: %(default)s)")
-    parser.add_argument("--name", default="model", help="prefix of all names in C (default: %(default)s)")
+    parser.add_argument("--target", help="see `billhook targets` (default: generic)")
+    parser.add_argument("--name", help="prefix of all names in C (default: model)")
     add_packing(parser)
     layout = parser.add_mutually_exclusive_group()
     layout.add_argument("--layout", metavar="NAME", help="compact (few bytes, the default), balanced or fast")
