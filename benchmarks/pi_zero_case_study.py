@@ -6,9 +6,9 @@ As the paper (Buschjäger and Morik, Improving the Accuracy-Memory Trade-Off of 
 2021, section on the Raspberry Pi0): eeg, the first of five folds, a random forest of 256 trees; for each method the
 configuration of at most 64 to 1024 leaves and of K trees that has the best test accuracy among those of at most 256
 KB as the paper counts. The model is then packed with exact thresholds and leaves of 16 bits, which says the same
-classes, compiled for ARMv6 in the compact and the fast layout and run in QEMU. Beside it stand the forest as float if-else in C, the way
-the paper's code is made, and what the paper printed: the accuracy, the size of the whole program, and the time for a
-row.
+classes, compiled for ARMv6 in the compact and the fast layout and run in QEMU. Beside it stand the forest as float
+if-else in C, the way the paper's code is made, and what the paper printed: the accuracy, the size of the whole
+program, and the time for a row.
 
 Size: bytes that the model adds to a program, data and code. Instructions: for a row, the mean, as QEMU counts them.
 Same: the share of test rows with the class that the forest says.
