@@ -1,8 +1,10 @@
 """The crate that reads blobs: the same scores as in Python, and no blob on which it panics."""
 
+import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +25,25 @@ CRATE = Path(bh.__file__).parent / "codegen" / "runtimes" / "rust"
 N_MADE_UP, EVERY = 150, 12
 
 
+@cache
+def path_with_cargo():
+    """Return a PATH whose first cargo works: that of rustup does not where there is no toolchain in the home."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    for folder in folders:
+        found = shutil.which("cargo", path=folder)
+        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
+            return os.pathsep.join([folder, *folders])
+    return None
+
+
 def cargo(*arguments, folder, after=()):
     """Run cargo in a folder, and return what it prints."""
-    if shutil.which("cargo") is None:
+    path = path_with_cargo()
+    if path is None:
         pytest.skip("cargo is not installed: make toolchains")
     command = ["cargo", *arguments, "--offline", "--quiet", *after]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    where = os.environ | {"PATH": path}
+    done = subprocess.run(command, cwd=folder, env=where, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
