@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from billhook.codegen._answers import VERSION, declarations, definitions, includes, threshold_lines
 from billhook.codegen._balanced import balanced
 from billhook.codegen._columns import column_includes, column_lines
@@ -11,7 +9,7 @@ from billhook.codegen._compact import compact
 from billhook.codegen._fast import fast
 from billhook.codegen._form import Form, c_type, suffix
 from billhook.codegen._names import comment, identifier
-from billhook.packing import Packed
+from billhook.packing import Packed, as_float32
 
 COMPACT = Form()
 WRITERS = {"compact": compact, "balanced": balanced, "fast": fast}
@@ -82,10 +80,7 @@ def cost(packed: Packed, form: Form) -> str:
 
 def float_literal(number: float) -> str:
     """Return a C literal of the nearest float."""
-    with np.errstate(over="ignore", under="ignore"):
-        nearest = np.float32(number)
-    if not np.isfinite(nearest) or (number != 0.0 and abs(nearest) < np.finfo(np.float32).tiny):
-        raise ValueError(f"{number:g} is beyond the floats of C: scale the target, or use predict in Python")
+    as_float32(number, "scale the target, or use predict in Python")
     text = f"{number:.9g}"
     return (text if any(char in text for char in ".e") else text + ".0") + "f"
 

@@ -1,6 +1,7 @@
 """Forests quantized, bit-packed and counted to the byte."""
 
 from billhook.packing._binning import BinnedFeatures, CodedFeatures, bin_features, code_features
+from billhook.packing._blob import as_float32
 from billhook.packing._coding import Coding, coding_of, on_features, put_sets, threshold_codes, with_codes
 from billhook.packing._file import load, load_forest
 from billhook.packing._groups import Group
@@ -24,6 +25,7 @@ __all__ = [
     "RankQuantizer",
     "RowCodes",
     "UniformQuantizer",
+    "as_float32",
     "bin_features",
     "code_features",
     "codes_of",

@@ -110,7 +110,7 @@ def to_blob(packed: "Packed", *, names: bool = True) -> bytes:
     _check_countable(packed)
     if length > MOST_BYTES:
         raise ValueError(f"a model of {packed.nbytes:,} bytes is too large for a blob, which may have {MOST_BYTES:,}")
-    scale, base = _as_float32(packed.scale, "scale"), _as_float32(packed.base, "base")
+    scale, base = as_float32(packed.scale), as_float32(packed.base)
     core = PREFIX.pack(MAGIC, VERSION, length, scale, base, len(fields)) + core
     parts = [core, CHECKSUM.pack(zlib.crc32(core))]
     if names:
@@ -293,12 +293,12 @@ def _without_last_zeros(fields: dict[str, int]) -> list[int]:
     return numbers
 
 
-def _as_float32(number: float, name: str) -> float:
-    """Return the nearest float32 if there is one that programs can compute with."""
+def as_float32(number: float, remedy: str = "scale the target") -> float:
+    """Return the nearest float32, or raise ValueError if there is none that programs can compute with."""
     with np.errstate(over="ignore", under="ignore"):
         nearest = np.float32(number)
     if not np.isfinite(nearest) or (number != 0.0 and abs(nearest) < np.finfo(np.float32).tiny):
-        raise ValueError(f"the model's {name}, {number:g}, is beyond the floats of 32 bits: scale the target")
+        raise ValueError(f"{number:g} is beyond the floats of C: {remedy}")
     return float(nearest)
 
 
