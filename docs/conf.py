@@ -1,0 +1,101 @@
+"""The site: `make docs` builds it, without a network, and executes the examples."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+# One thread: the examples are small, and threads that wait for each other cost more than they gain. The processes that
+# examples start warn as they do when nobody builds anything.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import matplotlib as mpl
+
+import billhook
+from site_commands import write_commands
+
+mpl.use("Agg")
+
+project = "Billhook"
+author = "The Billhook developers"
+copyright = f"2026, {author}"
+version = release = billhook.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["examples/**", "README.md"]
+templates_path = ["_templates"]
+# Every link and every anchor has to be there.
+nitpicky = False
+suppress_warnings = ["config.cache"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Billhook"
+html_static_path = ["_static"]
+html_css_files = ["billhook.css"]
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_sidebars = {"index": [], "glossary": [], "faq": [], "command_line": []}
+html_theme_options = {
+    "logo": {"text": "Billhook"},
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "friendly",
+    "pygments_dark_style": "github-dark",
+    "search_as_you_type": False,
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["examples/ways", "examples/gallery", "examples/how"],
+    "gallery_dirs": ["ways", "gallery", "how"],
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,  # times are those of the machine that built the pages
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+    "image_srcset": [],
+    "reset_modules": ("site_style.reset",),
+    "log_level": {"backreference_missing": "debug"},
+}
+
+
+def say_when(_app, name: str, content: list[str]) -> None:
+    """Put the day and the commit of its last change at the end of a page of results."""
+    if not name.startswith("results/"):
+        return
+    asked = ["git", "log", "-1", "--format=%cs (%h)", "--", f"{name}.md"]
+    found = subprocess.run(asked, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
+    if found:
+        content[0] += f"\n\n---\n\nThese figures were last changed on {found}.\n"
+
+
+def setup(app) -> None:
+    """Write the pages that are made from the code, and mark those of results."""
+    write_commands(HERE / "api" / "command_line.rst")
+    app.connect("source-read", say_when)
