@@ -1,15 +1,17 @@
 """The site: `make docs` builds it, without a network, and executes the examples."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-# One thread: the examples are small, and threads that wait for each other cost more than they gain. The processes that
-# examples start warn as they do when nobody builds anything.
+# One thread: the examples are small, and threads that wait for each other cost more than they gain.
 os.environ["OMP_NUM_THREADS"] = "1"
+# The command `billhook` of the examples is that of the Python that builds the site.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 import matplotlib as mpl
 
@@ -30,10 +32,8 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["examples/**", "README.md"]
+exclude_patterns = ["examples/**"]
 templates_path = ["_templates"]
-# Every link and every anchor has to be there.
-nitpicky = False
 suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -85,17 +85,25 @@ sphinx_gallery_conf = {
 }
 
 
-def say_when(_app, name: str, content: list[str]) -> None:
-    """Put the day and the commit of its last change at the end of a page of results."""
-    if not name.startswith("results/"):
-        return
-    asked = ["git", "log", "-1", "--format=%cs (%h)", "--", f"{name}.md"]
-    found = subprocess.run(asked, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
-    if found:
-        content[0] += f"\n\n---\n\nThese figures were last changed on {found}.\n"
+def complete(_app, name: str, content: list[str]) -> None:
+    """List the pages of results, and say at the end of each when its figures were last changed."""
+    if name == "results/README":
+        pages = sorted(path.stem for path in (HERE / "results").glob("*.md") if path.stem != "README")
+        content[0] += "\n".join(["\n```{toctree}", ":hidden:", "", *pages, "paper/README", "```", ""])
+    elif name.startswith("results/"):
+        asked = ["git", "log", "-1", "--format=%cs, commit %h", "--", f"{name}.md"]
+        found = subprocess.run(asked, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
+        if found:
+            content[0] += f"\n\n---\n\nThis page was last changed on {found}.\n"
+
+
+def without_labels(_app, _what, _name, _object, _options, lines: list[str]) -> None:
+    """Turn references of docstrings that come from scikit-learn, whose pages are not here, into words."""
+    lines[:] = [re.sub(r":ref:`([^`<]*?)\s*(<[^`]*>)?`", r"\1", line) for line in lines]
 
 
 def setup(app) -> None:
-    """Write the pages that are made from the code, and mark those of results."""
+    """Write the page that is made from the code, and complete others."""
     write_commands(HERE / "api" / "command_line.rst")
-    app.connect("source-read", say_when)
+    app.connect("source-read", complete)
+    app.connect("autodoc-process-docstring", without_labels)

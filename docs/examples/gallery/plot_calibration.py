@@ -3,8 +3,8 @@ Calibration
 ===========
 
 Are rows with a probability of 0.8 right in 80 of 100 cases? A small random forest is too cautious, since each tree
-pulls the mean towards the middle. Refined with cross-entropy, scores become log-odds, and probabilities can be trusted
-more; packing to a few bits changes little of that.
+pulls the mean towards the middle: its curve is steeper than the diagonal. Refined with cross-entropy, scores become
+log-odds, and the packed model computes them in whole numbers.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 rf = RandomForestClassifier(16, max_leaf_nodes=32, random_state=0).fit(X_train, y_train)
 
 refined = bh.refine(rf, X_train, y_train, loss="cross_entropy", random_state=0)
-packed = bh.pack(refined, threshold_bits=8, leaf_bits=5, X=X_train, y=y_train)
+packed = bh.pack(refined, threshold_bits=8, leaf_bits=8, X=X_train)
 models = {"random forest": rf, "refined": refined, f"refined, packed in {packed.nbytes:,} bytes": packed}
 
 # %%

@@ -28,8 +28,8 @@ ax.set(xlabel="bytes", ylabel="accuracy on held-out rows")
 ax.legend()
 plt.show()
 
-print(front and model.packed_)
-print({name: value for name, value in vars(model.front_[-1].settings).items()} if hasattr(model.front_[-1].settings, "__dict__") else model.front_[-1].settings)
+print(model.packed_)
+print(model.front_[-1].settings)
 
 # %%
 # :doc:`How the search works in detail, and how it keeps to its time </fit>`.

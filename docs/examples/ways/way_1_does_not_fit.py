@@ -22,8 +22,7 @@ folder = Path(tempfile.mkdtemp())
 def run(command):
     """Run a command in the folder, and show what it prints."""
     print("$", command)
-    found = subprocess.run(shlex.split(command), cwd=folder, capture_output=True, text=True, check=False)
-    print(found.stdout + found.stderr)
+    print(subprocess.run(shlex.split(command), cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 
 # %%
@@ -51,8 +50,8 @@ print(rows.head(4).to_string(index=False))
 # %%
 # A forest that does not fit
 # --------------------------
-# What one would try first: scikit-learn's forest, each node a feature, a threshold, two children and a value. Written
-# out as C it would take about this much flash.
+# What one would try first: scikit-learn's forest. A node is a feature, a threshold, two children and a value; in 16
+# bytes each they take about this much.
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
@@ -81,7 +80,7 @@ for path in sorted((folder / "pump").rglob("*")):
 # ---------------------------------
 # ``make -C pump/c test`` compares the C with the model on this machine. ``billhook measure`` compiles it for the board
 # and runs it in an emulator of its processor; *agreement* has to be 100 %.
-run("make -C pump/c test")
+run("make -C pump/c --no-print-directory test")
 run("billhook measure pump/model.bhk later.csv --target arduino-uno")
 
 # %%
@@ -118,13 +117,14 @@ void loop() {
   x[MODEL_AT_SHAKE] = analogRead(A1) * 0.3;
   x[MODEL_AT_WARMTH] = analogRead(A2) * 0.1;
   x[MODEL_AT_CURRENT] = analogRead(A3) * 0.5;
-  bool is_worn = model_predict(x) == MODEL_CLASS_WORN;
+  bool is_worn = model_predict(x) == 1;         // in the order of packed.classes: 0 is fine, 1 is worn
   digitalWrite(LED_BUILTIN, is_worn ? HIGH : LOW);
   delay(200);
 }
 """
 header = (folder / "pump" / "c" / "model.h").read_text()
-print("\n".join(line for line in header.splitlines() if "MODEL_AT" in line or "CLASS" in line or "predict(" in line))
+print("\n".join(line for line in header.splitlines() if "MODEL_AT" in line or "predict(" in line))
+print(packed.classes.tolist())
 
 # %%
 print(SKETCH)

@@ -22,8 +22,7 @@ folder = Path(tempfile.mkdtemp())
 def run(command):
     """Run a command in the folder, and show what it prints."""
     print("$", command)
-    found = subprocess.run(shlex.split(command), cwd=folder, capture_output=True, text=True, check=False)
-    print(found.stdout + found.stderr[-600:])
+    print(subprocess.run(shlex.split(command), cwd=folder, capture_output=True, text=True, check=True).stdout)
 
 
 # %%
