@@ -80,8 +80,10 @@ def panel(title: str, lines: list[Line]) -> list[str]:
     for value in range(low, high + 1, step):
         out.append(f"<path d='M{LEFT} {y(value)}H{WIDTH - RIGHT}' stroke='{FAINT}'/>")
         out.append(f"<text x='{LEFT - 8}' y='{y(value) + 4.5}' text-anchor='end'>{value} %</text>")
-    for kilobytes in KILOBYTES:
-        out.append(f"<text x='{x(kilobytes)}' y='{HEIGHT - BOTTOM + 20}' text-anchor='middle'>{kilobytes}</text>")
+    out += [
+        f"<text x='{x(kilobytes)}' y='{HEIGHT - BOTTOM + 20}' text-anchor='middle'>{kilobytes}</text>"
+        for kilobytes in KILOBYTES
+    ]
     out.append(f"<text x='{WIDTH - RIGHT}' y='{HEIGHT - 8}' text-anchor='end'>KB of the model</text>")
     for line in lines:
         places = [(x(kilobytes), y(value)) for kilobytes, value in line.points]
@@ -119,8 +121,13 @@ def pictures() -> dict[str, str]:
     means = [mean(numbers) for numbers in zip(*table.values(), strict=True)]
     eeg = lines_of(table["eeg"])
     eeg.insert(0, Line("emlearn, 16 trees", "#6b4e9b", emlearn_points(), -1, (8, 5), is_joined=False))
-    left, right = panel(f"Test accuracy, mean of {len(table)} data sets", lines_of(means)), panel("Test accuracy on eeg", eeg)
-    told = "Test accuracy over the kilobytes of a model. Billhook is above XGBoost by hand and the refined random forest"
+    left, right = (
+        panel(f"Test accuracy, mean of {len(table)} data sets", lines_of(means)),
+        panel("Test accuracy on eeg", eeg),
+    )
+    told = (
+        "Test accuracy over the kilobytes of a model. Billhook is above XGBoost by hand and the refined random forest"
+    )
     return {
         "accuracy.svg": picture([left, right], f"{told}, on the mean of {len(table)} data sets and on eeg."),
         "accuracy_mean.svg": picture([left], f"{told}, on the mean of {len(table)} data sets."),

@@ -1,6 +1,6 @@
 """Check a built site: every link inside it leads somewhere, and no page loads anything from elsewhere.
 
-    python docs/check_site.py build/docs
+python docs/check_site.py build/docs
 """
 
 import sys
@@ -57,11 +57,12 @@ def page_of(path: Path) -> Page:
 
 def faults_of(path: Path) -> list[str]:
     """Return what is wrong with the links of a page."""
-    faults = []
     page = page_of(path)
-    for address in page.loaded:
-        if urlsplit(address).netloc or urlsplit(address).scheme not in ("", "data"):
-            faults.append(f"loads {address}")
+    faults = [
+        f"loads {address}"
+        for address in page.loaded
+        if urlsplit(address).netloc or urlsplit(address).scheme not in ("", "data")
+    ]
     for address in page.links + page.loaded:
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
@@ -86,10 +87,15 @@ def loads_of_styles(folder: Path) -> list[str]:
     ]
 
 
+def pages_of(folder: Path) -> list[Path]:
+    """Return the pages of a site; a theme's templates are none."""
+    return sorted(path for path in folder.rglob("*.html") if "_static" not in path.relative_to(folder).parts)
+
+
 def check_site(folder: Path) -> list[str]:
     """Return everything that is wrong with the links of a site."""
     folder = folder.resolve()
-    pages = sorted(folder.rglob("*.html"))
+    pages = pages_of(folder)
     found = [f"{path.relative_to(folder)}: {fault}" for path in pages for fault in faults_of(path)]
     return found + loads_of_styles(folder)
 
@@ -101,7 +107,7 @@ def main() -> int:
         print(f"{folder} has no index.html: build the site first, with `make docs`", file=sys.stderr)
         return 2
     found = check_site(folder)
-    print("\n".join(found) if found else f"{len(list(folder.rglob('*.html')))} pages, all links lead somewhere")
+    print("\n".join(found) if found else f"{len(pages_of(folder))} pages, all links lead somewhere")
     return bool(found)
 
 

@@ -14,9 +14,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 import matplotlib as mpl
+from site_commands import write_commands
 
 import billhook
-from site_commands import write_commands
 
 mpl.use("Agg")
 
@@ -45,6 +45,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = "Billhook"
 html_static_path = ["_static"]
@@ -57,7 +58,8 @@ html_show_sphinx = False
 html_sidebars = {"index": [], "glossary": [], "faq": [], "command_line": []}
 html_theme_options = {
     "logo": {"text": "Billhook"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -77,6 +79,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "min_reported_time": 1e9,  # times are those of the machine that built the pages
+    "write_computation_times": False,
     "remove_config_comments": True,
     "plot_gallery": "True",
     "image_srcset": [],
@@ -98,8 +101,10 @@ def complete(_app, name: str, content: list[str]) -> None:
 
 
 def without_labels(_app, _what, _name, _object, _options, lines: list[str]) -> None:
-    """Turn references of docstrings that come from scikit-learn, whose pages are not here, into words."""
-    lines[:] = [re.sub(r":ref:`([^`<]*?)\s*(<[^`]*>)?`", r"\1", line) for line in lines]
+    """Turn what docstrings that come from scikit-learn refer to, which is not here, and their formulas into words."""
+    for number, line in enumerate(lines):
+        line = re.sub(r":ref:`([^`<]*?)\s*(<[^`]*>)?`", r"\1", line)
+        lines[number] = re.sub(r":math:`([^`]*)`", r"``\1``", line)  # a formula would load MathJax from elsewhere
 
 
 def setup(app) -> None:

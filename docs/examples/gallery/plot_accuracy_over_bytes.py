@@ -37,7 +37,9 @@ for n_trees in (1, 2, 4, 8, 12, 16, 24, 32):
 front = [(entry.nbytes, entry.score) for entry in model.front_]
 fig, ax = plt.subplots()
 ax.plot(*zip(*sorted(front), strict=True), "o-", label="search, held-out rows")
-ax.plot(model.packed_.nbytes, model.score(X_test, y_test), "*", markersize=16, color="C0", label="its model, test rows")
+ax.plot(
+    model.packed_.nbytes, model.score(X_test, y_test), "*", markersize=16, color="C0", label="its model, test rows"
+)
 ax.plot(*zip(*plain, strict=True), "s--", label="random forest, packed, test rows")
 ax.set(xlabel="bytes of the model", ylabel="accuracy", xscale="log", title="scikit-learn's digits")
 ax.legend()

@@ -3,8 +3,8 @@ Cycles against bytes
 ====================
 
 The same model can be written in three layouts with the same scores: ``compact`` takes the fewest bytes, ``fast`` the
-fewest cycles, and ``balanced`` lies between. :func:`billhook.measure` compiles each for an Arduino Uno and counts in an
-emulator of its processor.
+fewest cycles, and ``balanced`` lies between. :func:`billhook.measure` compiles each for an Arduino Uno and counts in
+an emulator of its processor.
 """
 
 import matplotlib.pyplot as plt

@@ -27,7 +27,13 @@ steps = {"grown on 400 rows": bh.as_forest(rf)}
 # %%
 # Refined and merged on all rows, in four partitions. The leaf values go out, sums of gradients come back; rows do not
 # move.
-options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None, "protocol": "inproc://"}
+options = {
+    "n_workers": 1,
+    "threads_per_worker": 1,
+    "processes": False,
+    "dashboard_address": None,
+    "protocol": "inproc://",
+}
 with LocalCluster(**options) as cluster, Client(cluster) as client:
     parts = Partitions.from_arrays(X_train, y_train, n_parts=4)
     steps["refined on the cluster"] = refine_on_cluster(client, steps["grown on 400 rows"], parts, l2=1.0, n_passes=5)
@@ -37,8 +43,12 @@ with LocalCluster(**options) as cluster, Client(cluster) as client:
 accuracy = {name: (forest.predict(X_test) == y_test).mean() for name, forest in steps.items()}
 fig, ax = plt.subplots(figsize=(6.4, 3))
 bars = ax.barh(list(accuracy), list(accuracy.values()), color=["0.75", "C0", "C1"])
-ax.bar_label(bars, [f"{a:.1%}, {forest.n_leaves:,} leaves" for a, forest in zip(accuracy.values(), steps.values(), strict=True)],
-             padding=-130, color="white")
+ax.bar_label(
+    bars,
+    [f"{a:.1%}, {forest.n_leaves:,} leaves" for a, forest in zip(accuracy.values(), steps.values(), strict=True)],
+    padding=-130,
+    color="white",
+)
 ax.invert_yaxis()
 ax.set(xlabel="accuracy on test rows", xlim=(0.6, 1))
 plt.show()

@@ -43,7 +43,10 @@ print("\n".join(f"{p.stat().st_size:7,}  {p.name}" for p in (folder / "billhook.
 # What goes onto the board by number of trees: the module is always the same.
 module = (folder / "billhook.py").stat().st_size
 trees = (2, 4, 8, 16, 32)
-blobs = [len(bh.pack(bh.as_forest(rf).select(range(k)), threshold_bits="exact", leaf_bits=4, X=X).to_bytes()) for k in trees]
+blobs = [
+    len(bh.pack(bh.as_forest(rf).select(range(k)), threshold_bits="exact", leaf_bits=4, X=X).to_bytes())
+    for k in trees
+]
 fig, ax = plt.subplots()
 ax.bar([str(k) for k in trees], [module] * len(trees), label="billhook.py", color="0.75")
 ax.bar([str(k) for k in trees], blobs, bottom=module, label="model.bhm")

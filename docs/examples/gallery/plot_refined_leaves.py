@@ -2,9 +2,9 @@
 What refinement does to leaves
 ==============================
 
-A random forest's leaves hold the shares of the classes among the training rows. :func:`billhook.refine` keeps the splits and
-learns all leaf values again, so that their *sum* fits the labels: afterwards they are no shares any more, and some
-are negative.
+A random forest's leaves hold the shares of the classes among the training rows. :func:`billhook.refine` keeps the
+splits and learns all leaf values again, so that their *sum* fits the labels: afterwards they are no shares any more,
+and some are negative.
 """
 
 import matplotlib.pyplot as plt
@@ -51,7 +51,9 @@ fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2))
 for ax, (name, score) in zip(axes, scores.items(), strict=True):
     score = score[:, -1] - score[:, 0] if score.ndim == 2 and score.shape[1] == 2 else score.ravel()
     for label in (0, 1):
-        ax.hist(score[y_test == label], bins=np.linspace(score.min(), score.max(), 20), alpha=0.6, label=f"class {label}")
+        ax.hist(
+            score[y_test == label], bins=np.linspace(score.min(), score.max(), 20), alpha=0.6, label=f"class {label}"
+        )
     ax.set(title=name, xlabel="score", ylabel="test rows")
 axes[0].legend()
 plt.show()

@@ -22,7 +22,9 @@ splits = forest.feature >= 0
 tests = np.bincount(forest.feature[splits], minlength=64).reshape(8, 8)
 rows = np.bincount(forest.feature[splits], weights=forest.n_rows[splits], minlength=64).reshape(8, 8)
 fig, axes = plt.subplots(1, 3, figsize=(6.4, 2.6))
-for ax, picture, title in zip(axes, (X.mean(axis=0).reshape(8, 8), tests, rows), ("mean image", "splits", "rows"), strict=True):
+for ax, picture, title in zip(
+    axes, (X.mean(axis=0).reshape(8, 8), tests, rows), ("mean image", "splits", "rows"), strict=True
+):
     ax.imshow(picture)
     ax.set(title=title, xticks=[], yticks=[])
     ax.grid(visible=False)

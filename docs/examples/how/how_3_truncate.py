@@ -3,8 +3,8 @@
 ========================================
 
 A tree that is grown best-first with 64 leaves is the beginning of the tree with 1,024 leaves. So a forest is trained
-once, with the most leaves, and :meth:`billhook.Forest.truncate` reads off every smaller one: exactly what a training with
-``max_leaf_nodes`` of that size would have given.
+once, with the most leaves, and :meth:`billhook.Forest.truncate` reads off every smaller one: exactly what a training
+with ``max_leaf_nodes`` of that size would have given.
 """
 
 import matplotlib.pyplot as plt
@@ -28,12 +28,26 @@ for n, rf in trained.items():
 # One training gives the line; the circles are trainings of their own.
 fig, ax = plt.subplots()
 sizes = [truncated[n].size("paper") / 1024 for n in leaves]
-ax.plot(sizes, [(truncated[n].predict(X_test) == y_test).mean() for n in leaves], ".-", label="truncated from 64 leaves")
-ax.plot(sizes[:4], [rf.score(X_test, y_test) for rf in trained.values()], "o", markersize=12, fillstyle="none",
-        color="C1", label="trained with so many leaves")
+ax.plot(
+    sizes, [(truncated[n].predict(X_test) == y_test).mean() for n in leaves], ".-", label="truncated from 64 leaves"
+)
+ax.plot(
+    sizes[:4],
+    [rf.score(X_test, y_test) for rf in trained.values()],
+    "o",
+    markersize=12,
+    fillstyle="none",
+    color="C1",
+    label="trained with so many leaves",
+)
 for n, size in zip(leaves, sizes, strict=True):
-    ax.annotate(f"{n} leaves", (size, (truncated[n].predict(X_test) == y_test).mean()), xytext=(4, -16),
-                textcoords="offset points", fontsize=9)
+    ax.annotate(
+        f"{n} leaves",
+        (size, (truncated[n].predict(X_test) == y_test).mean()),
+        xytext=(4, -16),
+        textcoords="offset points",
+        fontsize=9,
+    )
 ax.set(xlabel="KB, as the paper counts", ylabel="accuracy on test rows", xscale="log")
 ax.legend()
 plt.show()

@@ -4,8 +4,8 @@
 
 In a random forest each tree estimates class shares on its own, and the forest takes their mean. Refinement keeps the
 splits, takes the leaf values of *all* trees as the unknowns of one problem, and minimises the loss of their sum. Each
-tree is a block: with the other trees fixed, every leaf has a minimum of its own, and passes over the trees go on until
-held-out rows stop gaining.
+tree is a block: with the other trees fixed, every leaf has a minimum of its own, and passes over the trees go on
+until held-out rows stop gaining.
 """
 
 import matplotlib.pyplot as plt
@@ -34,4 +34,5 @@ plt.show()
 # The size is the same, and the test rows gain.
 forest = bh.as_forest(rf)
 for name, model in (("before", forest), ("after", refined)):
-    print(f"{name:7} {model.size('paper') / 1024:.1f} KB, {(model.predict(X_test) == y_test).mean():.1%} of the test rows")
+    right = (model.predict(X_test) == y_test).mean()
+    print(f"{name:7} {model.size('paper') / 1024:.1f} KB, {right:.1%} of the test rows")

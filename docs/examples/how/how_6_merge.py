@@ -3,8 +3,8 @@
 =================================
 
 Truncation leaves the same number of leaves in every tree. Merging looks at all trees together: the pairs of sibling
-leaves that cost the least are merged, the others are refined, and so on until the forest fits. What is left is uneven:
-a tree may keep all its leaves, shrink to one split, or vanish.
+leaves that cost the least are merged, the others are refined, and so on until the forest fits. What is left is
+uneven: a tree may keep all its leaves, shrink to one split, or vanish.
 """
 
 import matplotlib.pyplot as plt

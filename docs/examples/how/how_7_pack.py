@@ -3,8 +3,8 @@
 ========================
 
 A packed model has no nodes and no pointers. A tree is its *shape*, two bits a split; its *tests*, numbers of a few
-bits; and its *leaves*, whole numbers of a few bits with a common scale. The shape says where the children are: the k-th
-bit that is 1 leads to split k + 1 of the tree, the k-th that is 0 to leaf k.
+bits; and its *leaves*, whole numbers of a few bits with a common scale. The shape says where the children are: the
+k-th bit that is 1 leads to split k + 1 of the tree, the k-th that is 0 to leaf k.
 """
 
 import matplotlib.pyplot as plt
@@ -39,14 +39,16 @@ for depth, level in enumerate(levels):
                 ax.plot((place[node], place[child]), (-depth, -depth - 1), color="0.6", zorder=1)
                 ax.text(place[child] - 0.035, -depth - 0.8, int(feature[child] >= 0), color="C1", fontsize=12)
         is_split = feature[node] >= 0
-        ax.plot(place[node], -depth, "o" if is_split else "s", color="C0" if is_split else "C2", markersize=14, zorder=2)
+        ax.plot(
+            place[node], -depth, "o" if is_split else "s", color="C0" if is_split else "C2", markersize=14, zorder=2
+        )
 ax.axis("off")
 ax.set_title("shape bits: " + " ".join(map(str, bits)), color="C1")
 plt.show()
 
 # %%
-# Leaves are rounded so that the errors of the trees cancel out: later trees make up for what rounding the earlier ones
-# did to the scores of some rows. Rounded one by one, few bits are useless.
+# Leaves are rounded so that the errors of the trees cancel out: later trees make up for what rounding the earlier
+# ones did to the scores of some rows. Rounded one by one, few bits are useless.
 fig, ax = plt.subplots(figsize=(6.4, 3.4))
 sizes = (2, 3, 4, 5, 6, 8)
 for name, rows in (("each alone", {}), ("with rows", {"X": X}), ("with rows and labels", {"X": X, "y": y})):

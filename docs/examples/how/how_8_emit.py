@@ -39,8 +39,13 @@ for target, m in measured.items():
 
 fig, ax = plt.subplots(figsize=(6.4, 3))
 ax.barh(list(measured), [m.data for m in measured.values()], label="model")
-ax.barh(list(measured), [m.flash - m.data for m in measured.values()], left=[m.data for m in measured.values()],
-        label="code that reads it", color="0.75")
+ax.barh(
+    list(measured),
+    [m.flash - m.data for m in measured.values()],
+    left=[m.data for m in measured.values()],
+    label="code that reads it",
+    color="0.75",
+)
 ax.invert_yaxis()
 ax.set(xlabel="bytes of flash")
 ax.legend()

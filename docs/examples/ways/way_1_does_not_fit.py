@@ -60,13 +60,15 @@ columns = ["speed", "shake", "warmth", "current"]
 rf = RandomForestClassifier(100, random_state=0).fit(rows[:2500][columns].to_numpy(), rows[:2500]["state"])
 forest = bh.as_forest(rf)
 right = (forest.predict(rows[2500:][columns].to_numpy()) == rows[2500:]["state"]).mean()
-print(f"{forest.n_nodes:,} nodes, at 16 bytes each {16 * forest.n_nodes / 1024:,.0f} KB; {right:.1%} of later rows are right")
+print(f"{forest.n_nodes:,} nodes, at 16 bytes each {16 * forest.n_nodes / 1024:,.0f} KB")
+print(f"{right:.1%} of later rows are right")
 
 # %%
 # One command
 # -----------
-# ``--reserve`` keeps flash for your own program. What to expect: the search ends when its time is over (``--time-limit``;
-# here the number of trials is fixed, so that the page is the same everywhere), and says what it found and where it fits.
+# ``--reserve`` keeps flash for your own program. What to expect: the search ends when its time is over
+# (``--time-limit``; here the number of trials is fixed, so that the page is the same everywhere), and says what it
+# found and where it fits.
 run("billhook fit pump.csv --label state --target arduino-uno --reserve 29KB --trials 12 --out pump")
 
 # %%
@@ -78,8 +80,8 @@ for path in sorted((folder / "pump").rglob("*")):
 # %%
 # Does it do what it did in Python?
 # ---------------------------------
-# ``make -C pump/c test`` compares the C with the model on this machine. ``billhook measure`` compiles it for the board
-# and runs it in an emulator of its processor; *agreement* has to be 100 %.
+# ``make -C pump/c test`` compares the C with the model on this machine. ``billhook measure`` compiles it for the
+# board and runs it in an emulator of its processor; *agreement* has to be 100 %.
 run("make -C pump/c --no-print-directory test")
 run("billhook measure pump/model.bhk later.csv --target arduino-uno")
 
@@ -90,7 +92,8 @@ from billhook.tables import features_of
 packed = bh.load(folder / "pump" / "model.bhk")
 later = rows[2500:]
 scores = packed.predict_proba(features_of(later, packed))[:, list(packed.classes).index("worn")]
-print(f"{(packed.predict(features_of(later, packed)) == later['state']).mean():.1%} of later rows are right, in {packed.nbytes:,} bytes")
+right = (packed.predict(features_of(later, packed)) == later["state"]).mean()
+print(f"{right:.1%} of later rows are right, in {packed.nbytes:,} bytes")
 
 fig, ax = plt.subplots(figsize=(6.4, 3))
 for state, colour in (("fine", "C0"), ("worn", "C1")):

@@ -33,8 +33,8 @@ print(f"{(folder / 'forest.pkl').stat().st_size / 2**20:.1f} MB as a pickle")
 # %%
 # Step 0: the same forest, without pickle
 # ---------------------------------------
-# Read into flat arrays, it predicts the same to the last bit, and a single row is answered much faster. The file holds
-# no code, and is checked when it is loaded.
+# Read into flat arrays, it predicts the same to the last bit, and a single row is answered much faster. The file
+# holds no code, and is checked when it is loaded.
 forest = bh.as_forest(rf)
 assert (forest.predict_proba(X_test) == rf.predict_proba(X_test)).all()
 forest.save(folder / "forest.bhk")
@@ -96,8 +96,8 @@ plt.show()
 # %%
 # How to serve it
 # ---------------
-# ``bh.load`` opens any of these files, and ``predict`` and ``predict_proba`` are those of scikit-learn. What has to be
-# an estimator becomes one again; ONNX and treelite are written too.
+# ``bh.load`` opens any of these files, and ``predict`` and ``predict_proba`` are those of scikit-learn. What has to
+# be an estimator becomes one again; ONNX and treelite are written too.
 served = bh.load(folder / "refined.bhk")
 estimator = bh.to_estimator(served)
 assert (estimator.predict(X_test) == served.predict(X_test)).all()
