@@ -12,8 +12,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-
 import billhook as bh
 
 folder = Path(tempfile.mkdtemp())
@@ -83,13 +81,11 @@ print(areas.round(4))
 # difference, and the diagram says so: a bar joins methods that do not differ.
 compared = bh.analysis.compare(areas)
 print(compared.mean_ranks.round(2))
-bh.analysis.critical_difference_diagram(compared)
-plt.show()
+ranks = bh.analysis.critical_difference_diagram(compared)
 
 # %%
 # Accuracy over size, and what fits.
-bh.analysis.accuracy_over_memory(table, "digits")
-plt.show()
+curves = bh.analysis.accuracy_over_memory(table, "digits")
 print(bh.analysis.best_below(table, 16).round(3))
 
 # %%
