@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 from pathlib import Path
@@ -77,6 +78,20 @@ def test_a_wheel_runs_the_demo_in_an_empty_environment_without_a_compiler(wheel,
     assert done.stdout.startswith(str(packages))
     for name in ("model.bhk", "report.html", "c/model.c", "c/selftest.c"):
         assert (tmp_path / "demo" / name).is_file(), name
+
+
+def test_a_source_archive_has_what_is_tested_and_nothing_that_was_built(tmp_path):
+    pytest.importorskip("scikit_build_core", reason="scikit-build-core is not installed: pip install '.[dev]'")
+    program = f"from scikit_build_core.build import build_sdist; print(build_sdist({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True)
+    [path] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert {"README.md", "LICENSE", "src/billhook/kernels/sgd.c", "tests/conftest.py", "docs/conf.py"} <= names
+    assert {"tools/install-debian-packages", "benchmarks/accuracy_picture.py", "Makefile", "CITATION.cff"} <= names
+    for made in ("build/", "dist/", ".venv/", "docs/api/", "docs/gallery/", "docs/how/", "docs/ways/"):
+        assert not [name for name in names if name.startswith(made)], made
+    assert not [name for name in names if name.endswith((".so", ".pyc"))]
 
 
 @pytest.fixture
