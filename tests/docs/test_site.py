@@ -1,5 +1,6 @@
 """The site is built once, as `make docs` does, its links are followed, and pages are looked at in Chromium."""
 
+import ast
 import importlib.util
 import os
 import re
@@ -8,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import billhook as bh
 from browser import Browser
 
 ROOT = Path(__file__).parents[2]
@@ -141,3 +145,33 @@ def test_the_pictures_of_accuracy_are_those_of_the_tables():
     for name, drawn in script.pictures().items():
         assert (DOCS / "_static" / name).read_text() == drawn, name
         assert len(drawn) < 10_000
+
+
+ARDUINO = """\
+#pragma once
+#include <stdint.h>
+enum { A0 = 14, A1, A2, A3, OUTPUT = 1, HIGH = 1, LOW = 0, LED_BUILTIN = 13 };
+int analogRead(uint8_t pin);
+void pinMode(uint8_t pin, uint8_t mode);
+void digitalWrite(uint8_t pin, uint8_t value);
+void delay(unsigned long milliseconds);
+"""
+
+
+def test_the_sketch_that_a_page_shows_compiles_with_the_model_of_that_page(tmp_path):
+    """With the functions of the Arduino core that it calls declared; the core itself is in no package registry."""
+    if shutil.which("avr-g++") is None:
+        pytest.skip("avr-g++ is not installed: make toolchains")
+    page = ast.parse((DOCS / "examples" / "ways" / "way_1_does_not_fit.py").read_text())
+    assigned = (node for node in page.body if isinstance(node, ast.Assign) and node.targets[0].id == "SKETCH")
+    (tmp_path / "sketch.cpp").write_text('#include "Arduino.h"\n' + next(assigned).value.value)
+    (tmp_path / "Arduino.h").write_text(ARDUINO)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(size=(200, 4)), columns=["speed", "shake", "warmth", "current"])
+    rows["state"] = np.where(rows["shake"] > 0, "worn", "fine")
+    packed = bh.fit_table(rows, "state", budget=200, n_trials=1).packed
+    assert packed.classes.tolist() == ["fine", "worn"]
+    bh.emit(packed, tmp_path / "c", target="arduino-uno")
+    options = ["-mmcu=atmega328p", "-std=gnu++17", "-Wall", "-Werror", "-fsyntax-only", "-I", str(tmp_path / "c")]
+    done = subprocess.run(["avr-g++", *options, "sketch.cpp"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
