@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RefinedForestRegressor,
     )
     from billhook.forest import Forest
+    from billhook.inspection import TablePredictions, TableScores, predict_table, score_table
     from billhook.interop import as_forest, as_forests, to_estimator, to_onnx, to_treelite
     from billhook.packing import Packed, PackReport, load, pack, pack_report
     from billhook.pruning import (
@@ -50,6 +51,7 @@ FOLDERS = {
     ),
     "_files": ("ModelFileError",),
     "forest": ("Forest",),
+    "inspection": ("TablePredictions", "TableScores", "predict_table", "score_table"),
     "interop": ("as_forest", "as_forests", "to_estimator", "to_onnx", "to_treelite"),
     "packing": ("PackReport", "Packed", "load", "pack", "pack_report"),
     "pruning": (
@@ -87,6 +89,8 @@ __all__ = [
     "RefinedForestClassifier",
     "RefinedForestRegressor",
     "RefinementReport",
+    "TablePredictions",
+    "TableScores",
     "Target",
     "TooSmallError",
     "analysis",
@@ -100,11 +104,13 @@ __all__ = [
     "merge",
     "pack",
     "pack_report",
+    "predict_table",
     "prune",
     "pruning_gain",
     "pruning_methods",
     "pruning_order",
     "refine",
+    "score_table",
     "study",
     "tables",
     "targets",

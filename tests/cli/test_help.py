@@ -50,7 +50,21 @@ def imported_by(*arguments):
 
 def test_all_commands_are_seen():
     assert {words[0] for words in PARSERS if words} == {
-        *("fit", "prune", "refine", "merge", "convert", "emit", "measure", "methods", "targets", "data", "study")
+        *(
+            "fit",
+            "predict",
+            "score",
+            "prune",
+            "refine",
+            "merge",
+            "convert",
+            "emit",
+            "measure",
+            "methods",
+            "targets",
+            "data",
+            "study",
+        )
     }
     assert ("study", "run") in PARSERS
     assert ("data", "fetch") in PARSERS

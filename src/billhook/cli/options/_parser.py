@@ -9,12 +9,20 @@ from billhook.cli.options import (
     _measure,
     _merge,
     _methods,
+    _predict,
     _prune,
     _refine,
+    _score,
     _study,
     _targets,
 )
 from billhook.cli.options._help import HelpFormatter, examples
+
+# In the order of their help.
+COMMANDS = (
+    *(_fit, _predict, _score),
+    *(_prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study),
+)
 
 
 def parser_of_all() -> argparse.ArgumentParser:
@@ -27,6 +35,6 @@ def parser_of_all() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"billhook {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (_fit, _prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study):
+    for command in COMMANDS:
         command.add_to(commands)
     return parser
