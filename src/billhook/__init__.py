@@ -22,7 +22,14 @@ if TYPE_CHECKING:
         RefinedForestRegressor,
     )
     from billhook.forest import Forest
-    from billhook.inspection import TablePredictions, TableScores, predict_table, score_table
+    from billhook.inspection import (
+        ModelDescription,
+        TablePredictions,
+        TableScores,
+        describe,
+        predict_table,
+        score_table,
+    )
     from billhook.interop import as_forest, as_forests, to_estimator, to_onnx, to_treelite
     from billhook.packing import Packed, PackReport, load, pack, pack_report
     from billhook.pruning import (
@@ -51,7 +58,7 @@ FOLDERS = {
     ),
     "_files": ("ModelFileError",),
     "forest": ("Forest",),
-    "inspection": ("TablePredictions", "TableScores", "predict_table", "score_table"),
+    "inspection": ("ModelDescription", "TablePredictions", "TableScores", "describe", "predict_table", "score_table"),
     "interop": ("as_forest", "as_forests", "to_estimator", "to_onnx", "to_treelite"),
     "packing": ("PackReport", "Packed", "load", "pack", "pack_report"),
     "pruning": (
@@ -78,6 +85,7 @@ __all__ = [
     "MergePasses",
     "MergeReport",
     "MissingToolError",
+    "ModelDescription",
     "ModelFileError",
     "PackReport",
     "Packed",
@@ -97,6 +105,7 @@ __all__ = [
     "as_forest",
     "as_forests",
     "datasets",
+    "describe",
     "emit",
     "fit_table",
     "load",

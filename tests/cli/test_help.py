@@ -50,21 +50,8 @@ def imported_by(*arguments):
 
 def test_all_commands_are_seen():
     assert {words[0] for words in PARSERS if words} == {
-        *(
-            "fit",
-            "predict",
-            "score",
-            "prune",
-            "refine",
-            "merge",
-            "convert",
-            "emit",
-            "measure",
-            "methods",
-            "targets",
-            "data",
-            "study",
-        )
+        *("fit", "predict", "score", "show"),
+        *("prune", "refine", "merge", "convert", "emit", "measure", "methods", "targets", "data", "study"),
     }
     assert ("study", "run") in PARSERS
     assert ("data", "fetch") in PARSERS

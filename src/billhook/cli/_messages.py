@@ -10,6 +10,7 @@ OTHER_NAMES = {
     "n_trees": "trees",
     "max_leaves": "leaves",
     "max_rows": "rows",
+    "max_depth": "depth",
 }
 PARAMETERS = (
     "any_version",
@@ -29,6 +30,7 @@ PARAMETERS = (
     "leaf_bits",
     "loss",
     "max_cycles",
+    "max_depth",
     "max_leaves",
     "max_rows",
     "memory_limit",

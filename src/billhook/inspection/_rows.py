@@ -85,12 +85,12 @@ class ModelRows:
 
 
 def rows_for(
-    model: Forest | Packed, table: Any, label: str | None = None, *, fill_missing: bool = False
+    model: Forest | Packed, table: Any, label: str | None = None, *, fill_missing: bool | None = False
 ) -> ModelRows:
     """Return the rows of a file or a data frame as a model takes them.
 
     Columns go by their names, and those that the model does not know are ignored. With `fill_missing` columns that
-    are not there count as missing in every row; else they are refused.
+    are not there count as missing in every row; else they are refused. None says that there is no such choice.
     """
     if is_frame(table):
         blocks = _frame_blocks(table, label, model)
@@ -101,6 +101,8 @@ def rows_for(
     else:
         raise TypeError(f"table must be the path of a file or a data frame, not {type(table).__name__}")
     expected = columns_of(model)
+    if expected is not None and blocks.label in expected:
+        raise ValueError(f"label {blocks.label!r} is a column that the model predicts from, not what it predicts")
     if expected is None:
         return ModelRows(model, blocks.title, blocks.about_n_rows, blocks.tables, (), list(blocks.notes))
     absent = tuple(name for name in expected if name not in blocks.names)
@@ -129,18 +131,17 @@ def _check_absent(
     blocks: TableBlocks,
     model: Forest | Packed,
     *,
-    fill_missing: bool,
+    fill_missing: bool | None,
 ) -> None:
     """Raise ValueError for columns that are not there, unless they may count as missing."""
     which = f"{blocks.title} lacks {count_of(len(absent), 'column')} that the model was trained on: {_listed(absent)}"
     if not fill_missing:
-        near = [match for name in absent[:1] for match in get_close_matches(name, surplus, n=1)]
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        hint += f" It has {_listed(surplus)} instead." if surplus and not near else ""
-        remedy = "rename the columns"
-        if allows_missing(model):
+        near = get_close_matches(absent[0], surplus, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {_listed(surplus)} instead" if surplus else ""
+        remedy = "Rename the columns" if near else "; rename the columns"
+        if allows_missing(model) and fill_missing is not None:
             remedy += ", or predict as if these values were missing in every row, with fill_missing=True"
-        raise ValueError(f"{which}{hint.rstrip('.')}; {remedy}" if hint else f"{which}; {remedy}")
+        raise ValueError(f"{which}{hint}{' ' if near else ''}{remedy}")
     if len(absent) == len(expected):
         raise ValueError(f"{which}, all there are: is this the right table?")
     if not allows_missing(model):

@@ -13,6 +13,7 @@ from billhook.cli.options import (
     _prune,
     _refine,
     _score,
+    _show,
     _study,
     _targets,
 )
@@ -20,7 +21,7 @@ from billhook.cli.options._help import HelpFormatter, examples
 
 # In the order of their help.
 COMMANDS = (
-    *(_fit, _predict, _score),
+    *(_fit, _predict, _score, _show),
     *(_prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study),
 )
 
