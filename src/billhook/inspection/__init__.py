@@ -1,5 +1,6 @@
 """What a model does on the rows of a table, what is in it, and what could be left out."""
 
+from billhook.inspection._compare import ComparedModel, ModelComparison, compare
 from billhook.inspection._describe import BytePart, ColumnUse, ModelDescription, byte_parts, describe
 from billhook.inspection._page import fitting_text, measure_text
 from billhook.inspection._predict_table import TablePredictions, predict_table
@@ -8,10 +9,13 @@ from billhook.inspection._score_table import TableScores, score_table
 __all__ = [
     "BytePart",
     "ColumnUse",
+    "ComparedModel",
+    "ModelComparison",
     "ModelDescription",
     "TablePredictions",
     "TableScores",
     "byte_parts",
+    "compare",
     "describe",
     "fitting_text",
     "measure_text",

@@ -2,6 +2,7 @@ import argparse
 
 from billhook import __version__
 from billhook.cli.options import (
+    _compare,
     _convert,
     _data,
     _emit,
@@ -21,7 +22,7 @@ from billhook.cli.options._help import HelpFormatter, examples
 
 # In the order of their help.
 COMMANDS = (
-    *(_fit, _predict, _score, _show),
+    *(_fit, _predict, _score, _show, _compare),
     *(_prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study),
 )
 
