@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TablePredictions,
         TableScores,
         describe,
+        diagnose,
         predict_table,
         score_table,
     )
@@ -59,12 +60,14 @@ FOLDERS = {
     "_files": ("ModelFileError",),
     "forest": ("Forest",),
     "inspection": (
+        "Diagnosis",
         "ModelComparison",
         "ModelDescription",
         "TablePredictions",
         "TableScores",
         "compare",
         "describe",
+        "diagnose",
         "predict_table",
         "score_table",
     ),
@@ -86,6 +89,7 @@ PARTS = ("analysis", "datasets", "study", "tables")
 __all__ = [
     "CompactForestClassifier",
     "CompactForestRegressor",
+    "Diagnosis",
     "DoesNotFitError",
     "FitReport",
     "FitResult",
@@ -117,6 +121,7 @@ __all__ = [
     "compare",
     "datasets",
     "describe",
+    "diagnose",
     "emit",
     "fit_table",
     "load",

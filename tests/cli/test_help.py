@@ -50,7 +50,7 @@ def imported_by(*arguments):
 
 def test_all_commands_are_seen():
     assert {words[0] for words in PARSERS if words} == {
-        *("fit", "predict", "score", "show", "compare"),
+        *("fit", "predict", "score", "show", "compare", "diagnose"),
         *("prune", "refine", "merge", "convert", "emit", "measure", "methods", "targets", "data", "study"),
     }
     assert ("study", "run") in PARSERS

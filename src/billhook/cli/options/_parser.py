@@ -5,6 +5,7 @@ from billhook.cli.options import (
     _compare,
     _convert,
     _data,
+    _diagnose,
     _emit,
     _fit,
     _measure,
@@ -22,7 +23,7 @@ from billhook.cli.options._help import HelpFormatter, examples
 
 # In the order of their help.
 COMMANDS = (
-    *(_fit, _predict, _score, _show, _compare),
+    *(_fit, _predict, _score, _show, _compare, _diagnose),
     *(_prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study),
 )
 
