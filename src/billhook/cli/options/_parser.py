@@ -3,6 +3,7 @@ import argparse
 from billhook import __version__
 from billhook.cli.options import (
     _compare,
+    _completion,
     _convert,
     _data,
     _diagnose,
@@ -24,7 +25,7 @@ from billhook.cli.options._help import HelpFormatter, examples
 # In the order of their help.
 COMMANDS = (
     *(_fit, _predict, _score, _show, _compare, _diagnose),
-    *(_prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study),
+    *(_prune, _refine, _merge, _convert, _emit, _measure, _methods, _targets, _data, _study, _completion),
 )
 
 
