@@ -11,6 +11,7 @@ OTHER_NAMES = {
     "max_leaves": "leaves",
     "max_rows": "rows",
     "max_depth": "depth",
+    "scoring": "metric",
 }
 PARAMETERS = (
     "any_version",
@@ -20,6 +21,7 @@ PARAMETERS = (
     "categorical",
     "class_weight",
     "codebook",
+    "costs",
     "epochs",
     "fill_missing",
     "force",
