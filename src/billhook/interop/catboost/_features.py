@@ -69,6 +69,9 @@ def features_of(info: Any) -> Features:
     floats = [record_of(one, OF_FLOAT, "a float feature") for one in list_of(info.get(known[0]), known[0])]
     texts = [record_of(one, OF_CATEGORICAL, "a categorical feature") for one in list_of(info.get(known[1]), known[1])]
     names = _names([*floats, *texts])
+    for same_kind in (floats, texts):
+        if len({one["feature_index"] for one in same_kind}) < len(same_kind):
+            raise ModelFileError("two features of a kind have the same feature_index")
     _refuse_ctrs(list_of(info.get("ctrs"), "ctrs"), texts, names)
     names_of_hashes = _names_of_hashes(info.get("cat_features_hash"))
     columns = [EncodedColumn(name) for name in names]
