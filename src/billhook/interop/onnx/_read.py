@@ -1,7 +1,6 @@
 """From a graph of ONNX to a Forest that answers as ONNX Runtime does."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,12 +17,14 @@ from billhook.interop.onnx._ensemble import (
     ensemble_by_places,
 )
 from billhook.interop.onnx._graph import FoundEnsemble, check_after_classifier, find_ensemble, link_after_regressor
+from billhook.interop.onnx._model import model_in
 from billhook.interop.onnx._own import read_own
 from billhook.interop.onnx._scores import classifier_scores, regressor_scores
 
 
-def forest_of(model: Any, output: int | None) -> Forest:
-    """Return the forest of a model; `output` is the number of the target, of a regressor that has several."""
+def forest_of(data: bytes, output: int | None) -> Forest:
+    """Return the forest of a model in bytes; `output` is the number of the target, of a regressor of several."""
+    model = model_in(data)
     own = read_own(model) if output is None else None
     if own is not None:
         return own

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
-from billhook.interop.ydf._wire import fields_in
+from billhook.interop._wire import fields_in
 from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding
 
 NUMERICAL, CATEGORICAL, BOOLEAN, DISCRETIZED = 1, 4, 7, 9
