@@ -25,8 +25,8 @@ void average_upwards(size_t n_nodes, size_t n_values, const int32_t *left, const
 ptrdiff_t find_elements(const uint8_t *text, size_t length, size_t start, int64_t *end, size_t room);
 
 /* Read the fields of a message that follow each other at `*place` and have the same tag, of two bytes at most, or
-   numbers that have none if `tag` is 0. A field is a number in groups of 7 bits, the lowest first, all bytes but its last having
-   their highest bit set; or, if the tag's lowest bits are 2, such a number of bytes, and the bytes.
+   numbers that have none if `tag` is 0. A field is a number in groups of 7 bits, the lowest first, all bytes but its
+   last having their highest bit set; or, if the tag's lowest bits are 2, such a number of bytes, and the bytes.
 
    Set `number` to the numbers, or to where the bytes of each field begin and end, two a field. Stop where `number` is
    full, at another tag, or at a field that is not whole, and leave its place in `*place`; where there is no room for

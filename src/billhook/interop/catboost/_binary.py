@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from billhook._files import ModelFileError
 from billhook.interop._json_parts import decode
 from billhook.interop.catboost._features import NAN_TREATMENTS, NumberedTests, name_of
-from billhook.interop.catboost._flatbuffers import Table, root
+from billhook.interop.catboost._flatbuffers import BinaryTable, root
 from billhook.interop.catboost._trees import AllTrees, OneTree, all_trees, check_depth, tree_of_levels
 
 WORD = b"CBM1"
@@ -111,7 +111,7 @@ def _message(data: bytes) -> memoryview:
     return memoryview(data)[start : start + length]
 
 
-def _features_info(trees: Table) -> dict[str, Any]:
+def _features_info(trees: BinaryTable) -> dict[str, Any]:
     """Return the features as JSON has them, or refuse those that are neither numbers nor categories."""
     for field, kind in ((Of.TEXTS, "text"), (Of.EMBEDDINGS, "embedding")):
         names = [one["feature_id"] or str(one["flat_feature_index"]) for _, one in _features(trees, field, kind)]
@@ -149,7 +149,7 @@ def _features_info(trees: Table) -> dict[str, Any]:
     }
 
 
-def _features(trees: Table, field: Of, name: str) -> list[tuple[Table, dict[str, Any]]]:
+def _features(trees: BinaryTable, field: Of, name: str) -> list[tuple[BinaryTable, dict[str, Any]]]:
     """Return the tables of the features of a kind, and what all kinds have."""
     kind = FEATURES[field]
     return [
@@ -165,18 +165,18 @@ def _features(trees: Table, field: Of, name: str) -> list[tuple[Table, dict[str,
     ]
 
 
-def _counter(table: Table) -> dict[str, Any]:
+def _counter(table: BinaryTable) -> dict[str, Any]:
     """Return of which categorical features a counter is, as JSON says it."""
     combination = table.table(0, 6, "counters").table(0, 3, "counters").table(0, 3, "features of counters")
     return {"elements": [{"cat_feature_index": number} for number in combination.array(0, "<i4").tolist()]}
 
 
-def _model_info(core: Table) -> dict[str, Any]:
+def _model_info(core: BinaryTable) -> dict[str, Any]:
     pairs = [(table.text(0), table.text(1)) for table in core.tables(Core.INFO, 2, "pairs of words")]
     return {name: decode(text.encode()) if name.endswith("params") and text else text for name, text in pairs}
 
 
-def _scale_and_bias(trees: Table) -> list[Any]:
+def _scale_and_bias(trees: BinaryTable) -> list[Any]:
     biases = trees.array(Of.BIASES, "<f8").tolist()
     return [trees.number(Of.SCALE, "d", 1.0), biases or trees.number(Of.BIAS, "d", 0.0)]
 

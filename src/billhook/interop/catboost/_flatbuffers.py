@@ -41,7 +41,7 @@ class Buffer:
         return np.frombuffer(self.data, dtype, length, start)
 
 
-class Table(NamedTuple):
+class BinaryTable(NamedTuple):
     """A table: the buffer, its place there, and how far behind that place each field is, 0 if it is not there."""
 
     buffer: Buffer
@@ -68,14 +68,14 @@ class Table(NamedTuple):
         """Return a vector of texts."""
         return [text_at(self.buffer, place) for place in self._places(field)]
 
-    def table(self, field: int, n_fields: int, name: str) -> "Table":
+    def table(self, field: int, n_fields: int, name: str) -> "BinaryTable":
         """Return a table of so many fields, which messages call by a name."""
         place = self._target(field)
         if place is None:
             raise ModelFileError(f"this CatBoost model has no {name}")
         return table_at(self.buffer, place, n_fields, name)
 
-    def tables(self, field: int, n_fields: int, name: str) -> list["Table"]:
+    def tables(self, field: int, n_fields: int, name: str) -> list["BinaryTable"]:
         """Return a vector of tables."""
         return [table_at(self.buffer, place, n_fields, name) for place in self._places(field)]
 
@@ -96,13 +96,13 @@ class Table(NamedTuple):
         return places
 
 
-def root(data: memoryview, n_fields: int, name: str) -> Table:
+def root(data: memoryview, n_fields: int, name: str) -> BinaryTable:
     """Return the table that a message is."""
     buffer = Buffer(data)
     return table_at(buffer, buffer.number(OFFSET, 0), n_fields, name)
 
 
-def table_at(buffer: Buffer, place: int, n_fields: int, name: str) -> Table:
+def table_at(buffer: Buffer, place: int, n_fields: int, name: str) -> BinaryTable:
     """Return the table at a place; one with further fields is refused, as they could change what the model says."""
     directory = place - buffer.number(DISTANCE, place)
     n_bytes = buffer.number(SHORT, directory)
@@ -112,7 +112,7 @@ def table_at(buffer: Buffer, place: int, n_fields: int, name: str) -> Table:
     if any(fields[n_fields:]):
         number = next(number for number in range(n_fields, len(fields)) if fields[number])
         raise ModelFileError(f"the {name} of this CatBoost model have a field {number}, which Billhook does not know")
-    return Table(buffer, place, [*fields, *[0] * n_fields][:n_fields])
+    return BinaryTable(buffer, place, [*fields, *[0] * n_fields][:n_fields])
 
 
 def text_at(buffer: Buffer, place: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from billhook.interop.onnx._model import DOUBLE, FLOAT, INT32, INT64, STRING, Graph, Model, Operator
+from billhook.interop.onnx._model import DOUBLE, FLOAT, INT32, INT64, STRING, Graph, OnnxModel, Operator
 
 OPERATORS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
 DOMAIN = "ai.onnx.ml"
@@ -36,7 +36,7 @@ class FoundEnsemble(NamedTuple):
     after: list[Operator]
 
 
-def find_ensemble(model: Model) -> FoundEnsemble:
+def find_ensemble(model: OnnxModel) -> FoundEnsemble:
     """Return the tree ensemble that a model is."""
     graph = model.graph
     if model.functions:
@@ -59,7 +59,7 @@ def find_ensemble(model: Model) -> FoundEnsemble:
     return FoundEnsemble(ensemble, n_features, type_ == DOUBLE and FLOAT not in casts, after)
 
 
-def find_ensembles(model: Model) -> list[Operator]:
+def find_ensembles(model: OnnxModel) -> list[Operator]:
     """Return the tree ensembles of a model's graph."""
     return [node for node in model.graph.node if node.op_type in OPERATORS and node.domain == DOMAIN]
 

@@ -76,7 +76,7 @@ def type_of(array: NDArray[Any]) -> int:
     return STRING if array.dtype.kind in "OU" else TYPES[array.dtype.name]
 
 
-class Attribute(NamedTuple):
+class OnnxAttribute(NamedTuple):
     """An attribute of an operator; which of its fields has the value, whoever asks for it has to know."""
 
     message: Message
@@ -134,7 +134,7 @@ class Operator(NamedTuple):
     domain: str
     input: list[str]
     output: list[str]
-    attribute: list[Attribute]
+    attribute: list[OnnxAttribute]
 
 
 class Value(NamedTuple):
@@ -154,7 +154,7 @@ class Graph(NamedTuple):
     initializer: list[Tensor]
 
 
-class Model(NamedTuple):
+class OnnxModel(NamedTuple):
     """A model."""
 
     producer_name: str
@@ -164,11 +164,11 @@ class Model(NamedTuple):
     metadata: dict[str, str]
 
 
-def model_in(data: bytes) -> Model:
+def model_in(data: bytes) -> OnnxModel:
     """Return the model in the bytes of a file."""
     whole = Message(memoryview(data))
     graph = whole.message(7)
-    return Model(
+    return OnnxModel(
         whole.text(2),
         Graph(
             [_operator(node) for node in graph.messages(1)],
@@ -184,7 +184,7 @@ def model_in(data: bytes) -> Model:
 
 def _operator(node: Message) -> Operator:
     return Operator(
-        node.text(4), node.text(7), node.texts(1), node.texts(2), [Attribute(one) for one in node.messages(5)]
+        node.text(4), node.text(7), node.texts(1), node.texts(2), [OnnxAttribute(one) for one in node.messages(5)]
     )
 
 

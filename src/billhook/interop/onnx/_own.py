@@ -14,14 +14,14 @@ from billhook.interop.onnx._attributes import Attributes
 from billhook.interop.onnx._categories import BELOW, IN_OR_OUT, lookup_of
 from billhook.interop.onnx._ensemble import REGRESSOR, ensemble_by_ids
 from billhook.interop.onnx._graph import find_ensembles
-from billhook.interop.onnx._model import FLOAT, Graph, Model, Value
+from billhook.interop.onnx._model import FLOAT, Graph, OnnxModel, Value
 from billhook.interop.onnx._scores import check_weights, columns_of
 from billhook.interop.onnx._write import OWN_OPERATOR, PRODUCER, ROWS, SUMS, WEIGHTED, Frame, frame_of
 
 LINKS = {"Sigmoid": "logistic", "Softmax": "softmax", "Exp": "exp"}
 
 
-def read_own(model: Model) -> Forest | None:
+def read_own(model: OnnxModel) -> Forest | None:
     """Return the forest that a model was written from, or None if this is not just what would be written of it."""
     if model.producer_name != PRODUCER or len(find_ensembles(model)) != 1:
         return None
@@ -63,7 +63,7 @@ def _is_same(array: NDArray[Any], other: NDArray[Any]) -> bool:
     return (array.dtype, array.shape, array.tobytes()) == (other.dtype, other.shape, other.tobytes())
 
 
-def _forest(model: Model) -> Forest:
+def _forest(model: OnnxModel) -> Forest:
     graph = model.graph
     attributes = Attributes(find_ensembles(model)[0], REGRESSOR)
     ensemble = ensemble_by_ids(attributes, "target")
@@ -85,9 +85,13 @@ def _forest(model: Model) -> Forest:
     link = next((LINKS[name] for name in operators if name in LINKS), "identity")
     if "two" in constants:
         link = "isolation"
+    nodes, root = replace(ensemble.nodes, value=value, feature=feature, category_sets=sets), ensemble.root
+    del ensemble, value, feature  # which are large
+    trees = trees_of(nodes, root)
+    del nodes
     return stack(
-        trees_of(replace(ensemble.nodes, value=value, feature=feature, category_sets=sets), ensemble.root),
-        tree_weight=np.ones(ensemble.root.size),
+        trees,
+        tree_weight=np.ones(root.size),
         tree_column=tree_column.astype(np.int32),
         averages=about["averages"],
         base=base,
@@ -105,7 +109,7 @@ def _forest(model: Model) -> Forest:
 
 def _categories(
     nodes: Nodes, n_features: int, constants: dict[str, NDArray[Any]]
-) -> tuple[NDArray[np.int64], dict[int, NDArray[Any]]]:
+) -> tuple[NDArray[Any], dict[int, NDArray[Any]]]:
     """Return the features that are tested, and the sets, of which nodes look up columns of tables."""
     if "categorical" not in constants:
         return nodes.feature, {}

@@ -58,8 +58,10 @@ def forest_of(data: bytes, output: int | None) -> Forest:
         "origin": f"onnx.{found.node.op_type}",
     }
     nodes, root = replace(ensemble.nodes, value=scores.value), ensemble.root
-    del model, found, attributes, ensemble  # which are large
-    return stack(trees_of(nodes, root), **other)
+    del model, found, attributes, ensemble, scores, data  # which are large
+    trees = trees_of(nodes, root)
+    del nodes
+    return stack(trees, **other)
 
 
 def _n_features(found: FoundEnsemble, ensemble: OnnxTrees) -> int:
