@@ -471,8 +471,9 @@ def test_what_cannot_be_read_exactly_is_refused_by_name(make, error, message):
 
 def test_an_output_is_chosen_only_where_there_are_several():
     model = classifier().fit(X_ONE, Y_ONE)
-    with pytest.raises(ValueError, match="output=0 asks for one of several outputs; a model for Logloss has one"):
-        read(model, output=0)
+    assert read(model, output=0) == read(model)
+    with pytest.raises(ValueError, match="there is no output 1; a model for Logloss has one output"):
+        read(model, output=1)
 
 
 @pytest.mark.parametrize(("names", "other"), [([" a", "b"], "a"), (["True", "true"], "[tT]rue")])

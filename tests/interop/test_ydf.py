@@ -213,11 +213,12 @@ def test_pruned_refined_merged_and_packed():
         ),
         (
             lambda: CART(
-                label="y", features=[ydf.Feature("many", ydf.Semantic.CATEGORICAL, min_vocab_frequency=1)]
+                label="y",
+                features=[ydf.Feature("many", ydf.Semantic.CATEGORICAL, min_vocab_frequency=1, max_vocab_count=-1)],
             ).train(
-                {"many": np.array([f"c{number}" for number in range(300)]), "y": np.array(["u", "v", "v"] * 100)}
+                {"many": np.array([f"c{number}" for number in range(6000)]), "y": np.array(["u", "v", "v"] * 2000)}
             ),
-            "'many' has 301 categories, and data frames are encoded with up to 256: train with max_vocab_count=255",
+            "'many' has 6,001 categories, .* are encoded with up to 4,096: train with max_vocab_count=4095",
         ),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from billhook.forest import Forest
 from billhook.interop._nodes import trees_of
+from billhook.interop._outputs import check_only_output
 from billhook.interop._stack import stack
 from billhook.interop.onnx._attributes import Attributes
 from billhook.interop.onnx._ensemble import (
@@ -25,14 +26,14 @@ from billhook.interop.onnx._scores import classifier_scores, regressor_scores
 def forest_of(data: bytes, output: int | None) -> Forest:
     """Return the forest of a model in bytes; `output` is the number of the target, of a regressor of several."""
     model = model_in(data)
-    own = read_own(model) if output is None else None
+    own = read_own(model)
     if own is not None:
+        check_only_output(output, "the model")
         return own
     found = find_ensemble(model)
     weight = 1.0
     if found.node.op_type == "TreeEnsembleClassifier":
-        if output is not None:
-            raise ValueError("output chooses a target of a regressor; the model is a classifier")
+        check_only_output(output, "a classifier")
         attributes = Attributes(found.node, CLASSIFIER)
         ensemble = ensemble_by_ids(attributes, "class")
         scores = classifier_scores(attributes, ensemble)
