@@ -8,6 +8,7 @@ from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._fit import FitResult, build, fit, search_budgets
 from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
 from billhook.budget._limits import limit_for
+from billhook.budget._other_models import OtherModel
 from billhook.budget._regression_loss import RegressionLoss, regression_loss
 from billhook.budget._results import Candidate
 from billhook.budget._search import Search
@@ -23,6 +24,7 @@ __all__ = [
     "Executor",
     "FitReport",
     "FitResult",
+    "OtherModel",
     "RegressionLoss",
     "Search",
     "ThreadExecutor",

@@ -14,6 +14,7 @@ from billhook.budget._clock import Clock
 from billhook.budget._compress import TooSmallError
 from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._last_model import LastModel, learn_last
+from billhook.budget._other_models import OtherModel, other_models
 from billhook.budget._output import write_fit
 from billhook.budget._results import Candidate
 from billhook.budget._scoring import perfect_score, score_of
@@ -95,6 +96,7 @@ def fit(
     final: Callable[[Trial], Packed] | None = None,
     keep_best: bool = False,
     target: Target | None = None,
+    compare: bool = False,
     title: str = "",
     notes: tuple[str, ...] = (),
     progress: Callable[[Search], None] | None = None,
@@ -103,7 +105,8 @@ def fit(
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
     The time is that of `clock` if it runs already, else `time_limit` seconds from now, the report included. With
-    `n_trials` there is no limit, and so many trials are made. `final` makes the last model of the best trial, by
+    `n_trials` there is no limit, and so many trials are made. With `compare`, the report has what others make of the
+    budget. `final` makes the last model of the best trial, by
     default from all rows. With `keep_best`, an interruption ends the search and what is best so far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
@@ -140,12 +143,29 @@ def fit(
         if not keep_best or not is_interruption(error):
             raise
         search.is_interrupted, last = True, LastModel(best.packed, None)
+    others, of_others = _compared(search, best, budget, keep_best=keep_best) if compare else ((), ())
     search.is_built, search.stage = True, "writing the report"
     progress(search)
     runner.clear_caches()
     report = report_on(search, best, last, budget, scoring=scoring, target=target, title=title, notes=notes)
+    report = replace(report, others=others, notes=(*report.notes, *of_others))
     examples = rows.X[:: -(-rows.n_rows // EXAMPLES)]
     return FitResult(last.packed, front_of(search), report, search.is_interrupted, examples)
+
+
+def _compared(
+    search: Search, best: Candidate, budget: int, *, keep_best: bool
+) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
+    """Return what others make of the budget, and notes; what has been found is not lost if that is interrupted."""
+    search.stage = "comparing with others"
+    search.progress(search)
+    try:
+        return other_models(search, best, budget)
+    except (Exception, KeyboardInterrupt) as error:
+        if not keep_best or not is_interruption(error):
+            raise
+        search.is_interrupted = True
+        return (), ("The comparison with others was interrupted.",)
 
 
 def _families(rows: TrainingRows, families: tuple[str, ...]) -> tuple[str, ...]:

@@ -62,6 +62,7 @@ def fit_table(
     n_trials: int | None = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    compare: bool = False,
     scheduler: str | None = None,
     keep_best: bool = False,
     progress: Callable[[Search], None] | None = None,
@@ -120,6 +121,9 @@ def fit_table(
         The seed of all that is random; None is another one every time.
     n_jobs : int, optional
         How many configurations to evaluate at a time; -1 is one for each processor.
+    compare : bool
+        Whether to add to the report what a plain random forest, XGBoost and LightGBM make of the same bytes and the
+        same held-out rows, where they are installed; this takes some seconds more.
     scheduler : str, optional
         The address of a Dask scheduler whose workers evaluate the configurations, as "tcp://host:8786".
     keep_best : bool
@@ -176,7 +180,7 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
-            unsuitable["costs"] = costs
+            unsuitable |= {"costs": costs, "compare": compare or None}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
@@ -213,6 +217,7 @@ def fit_table(
                 user_ensemble=None if forest is None else _user_ensemble(forest, _source_of(model), encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
+                compare=compare,
                 title=title,
                 notes=(*read_notes, *encoded.notes, *_notes_on(model)),
                 **options,

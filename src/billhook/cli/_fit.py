@@ -8,7 +8,7 @@ from subprocess import SubprocessError
 
 import numpy as np
 
-from billhook.budget import FitReport, FitResult, Search, fit_table
+from billhook.budget import FitReport, FitResult, OtherModel, Search, fit_table
 from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
             n_trials=arguments.trials,
             random_state=arguments.seed,
             n_jobs=arguments.jobs,
+            compare=arguments.compare,
             scheduler=arguments.scheduler,
             keep_best=True,
             progress=partial(_show, display),
@@ -149,6 +150,7 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
         r2, absolute, squared = report.error_measures
         of_r2 = "" if report.scoring == "R2" else f"; R2 {r2:.4g}"
         fields.insert(2, ("held-out errors", f"mean absolute {absolute:.4g}, root mean squared {squared:.4g}{of_r2}"))
+    fields += [(other.name, _other_text(other, report)) for other in report.others]
     if report.target is not None:
         fields.append((f"on {report.target}", _flash_on(report.target, result)))
     fields += [(f"{cost.layout} layout", _cost_text(cost, report)) for cost in report.layouts]
@@ -164,6 +166,11 @@ def _cost_text(cost: LayoutCost, report: FitReport) -> str:
     mark = " <- written" if cost.layout == report.layout else "" if cost.fits else ", does not fit"
     mark += ", more than asked for" if mark.endswith("written") and report.too_slow else ""
     return f"{about}{cost.cycles:,} cycles a row, {cost.flash:,} bytes of flash{mark}"
+
+
+def _other_text(other: OtherModel, report: FitReport) -> str:
+    form = ".2%" if report.scoring in ("accuracy", "balanced_accuracy") else ".4g"
+    return f"{other.score:{form}} in {other.nbytes:,} bytes, {other.settings}"
 
 
 def _score_text(report: FitReport) -> str:

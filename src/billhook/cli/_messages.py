@@ -21,6 +21,7 @@ PARAMETERS = (
     "categorical",
     "class_weight",
     "codebook",
+    "compare",
     "costs",
     "epochs",
     "fill_missing",

@@ -87,6 +87,11 @@ def add_to(commands: Any) -> None:
         default="threads",
         help="where they are evaluated (default: threads)",
     )
+    search.add_argument(
+        "--compare",
+        action="store_true",
+        help="report what a random forest, XGBoost and LightGBM make of the same bytes",
+    )
     search.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://10.0.0.1:8786")
     output = parser.add_argument_group("output")
     output.add_argument("--out", metavar="DIR", help="the folder to write to")
