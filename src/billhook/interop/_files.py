@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from billhook._files import ModelFileError
 from billhook.forest import Forest
 from billhook.interop._json_parts import decode_trees
+from billhook.interop._outputs import check_output, read_output
 
 # How much of a file is looked at to see what it is.
 START = 4096
@@ -81,6 +81,7 @@ def read_file(path: str | PathLike[str], output: int | None = None) -> Forest:
     ModelFileError
         If the file is of no known kind, or damaged; it says what is wrong.
     """
+    check_output(output)
     path = Path(path)
     try:
         return _read(path, output)
@@ -106,11 +107,11 @@ def _read(path: Path, output: int | None) -> Forest:
 
 
 def _with_output(read: Callable[..., Forest], model: Any, output: int | None) -> Forest:
-    if output is None:
-        return read(model)
-    if "output" not in signature(read).parameters:
-        raise ModelFileError(f"output={output!r} is for models of several outputs, and this one has one")
-    return read(model, output=output)
+    try:
+        forest: Forest = read_output(read, model, output, "the model")
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+    return forest
 
 
 def _read_folder(path: Path, output: int | None) -> Forest:

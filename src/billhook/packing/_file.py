@@ -9,7 +9,7 @@ import numpy as np
 
 from billhook._files import Contents, ModelFileError, is_container, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
-from billhook.interop import read_file
+from billhook.interop import check_only_output, read_file
 from billhook.packing._blob import from_blob, is_blob
 from billhook.packing._stored_layout import LATER, checked, layout_from
 from billhook.packing._with_signs import NAMES_WITH_SIGNS, from_least, is_with_signs, with_base_from_least
@@ -60,12 +60,14 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
         )
     of_fit = Path(path) / OF_FIT
     path = of_fit if of_fit.is_file() else path
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ModelFileError(f"{path}: this is a pipe or a device: write the model to a file first")
     if not is_container(path):
         if not _is_blob(path):
             return read_file(path, output)
-        _check_output(output)
+        check_only_output(output, "a model of Billhook")
         return _read_blob(path)
-    _check_output(output)
+    check_only_output(output, "a model of Billhook")
     try:
         contents = read_container(path)
         return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
@@ -82,11 +84,6 @@ def load_forest(path: str | PathLike[str]) -> Forest:
             "Forest.save writes it"
         )
     return model
-
-
-def _check_output(output: int | None) -> None:
-    if output not in (None, 0):
-        raise ValueError(f"output={output!r}: a model of Billhook has one output")
 
 
 def _is_blob(path: str | PathLike[str]) -> bool:

@@ -3,6 +3,7 @@
 from billhook.tables._collect import is_number, text_of
 from billhook.tables._columns import (
     MOST_CATEGORIES,
+    MOST_NAMED,
     Categorical,
     Column,
     EncodedColumn,
@@ -19,6 +20,7 @@ from billhook.tables._table import Table
 
 __all__ = [
     "MOST_CATEGORIES",
+    "MOST_NAMED",
     "Categorical",
     "CategoricalEncoding",
     "Column",
