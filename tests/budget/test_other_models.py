@@ -10,7 +10,7 @@ from pages import Reader
 
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_diabetes])
 def test_others_fit_the_budget_and_are_scored_on_held_out_rows(load, monkeypatch):
-    monkeypatch.setattr(_other_models, "LEAVES", (8, 16))
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
     frame = load(as_frame=True).frame
     report = bh.fit_table(frame, "target", budget=600, n_trials=2, n_jobs=1, compare=True).report
     names = {"random forest"}

@@ -11,6 +11,7 @@ from billhook.budget._limits import limit_for
 from billhook.budget._other_models import OtherModel
 from billhook.budget._regression_loss import RegressionLoss, regression_loss
 from billhook.budget._results import Candidate
+from billhook.budget._resume import resume_fit
 from billhook.budget._search import Search
 from billhook.budget._space import settings_of
 from billhook.budget._splits import TrainingRows, training_rows
@@ -41,6 +42,7 @@ __all__ = [
     "fit_table",
     "limit_for",
     "regression_loss",
+    "resume_fit",
     "search_budgets",
     "settings_of",
     "training_rows",

@@ -48,6 +48,7 @@ PARAMETERS = (
     "quantile",
     "random_state",
     "reserve",
+    "resume",
     "scales",
     "scheduler",
     "scoring",
