@@ -142,8 +142,8 @@ def _of_categorical(
     if any(value % 2**32 not in names_of_hashes for value in hashes):
         raise TypeError(
             f"the feature {name_of(name)} is split by categories, of which CatBoost keeps hashes only: have it write "
-            "their names too, from the rows it was trained on, model.save_model('model.json', format='json', pool=X), "
-            "and read that with billhook.load('model.json')"
+            "their names, from the rows it was trained on, model.save_model('model.json', format='json', pool=X), "
+            "and read it with billhook.load('model.json')"
         )
     categories = [names_of_hashes[value % 2**32] for value in hashes]
     places = {category: [place] for place, category in enumerate(categories)}
