@@ -13,6 +13,7 @@ import numpy as np
 
 from billhook._checks import as_int, at_least_one, n_threads_of, resolve_name
 from billhook.budget._clock import Clock, in_time
+from billhook.budget._costs import CostScorer, cost_scorer
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
@@ -54,6 +55,7 @@ def fit_table(
     quantile: float | None = None,
     scoring: Any = None,
     class_weight: Any = None,
+    costs: Any = None,
     categorical: CategoricalEncoding | None = None,
     model: Any = None,
     time_limit: float | None = 60.0,
@@ -101,6 +103,10 @@ def fit_table(
         What is best: a name or a scorer of scikit-learn. By default accuracy; for regression R2, or what corresponds
         to it for the loss: 1 - the mean loss, of that of the best constant (Huber: of absolute errors).
     class_weight : dict or "balanced", optional
+    costs : path, or dict of dicts, optional
+        What each mistake costs: a table with a row for each true class and a column for each predicted one, or
+        ``costs[true][predicted]``. The best model is that of the least mean cost on held-out rows, and classes count
+        in learning by what mistakes on them cost, unless `class_weight` is given.
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
     model : Forest, fitted estimator, or path of a model file, optional
@@ -143,6 +149,8 @@ def fit_table(
     of_numbers = regression_loss(loss, quantile)
     if model is not None and of_numbers is not None and of_numbers.name != "squared_error":
         raise ValueError(f"loss={loss!r} is for trees that are grown here: leave it out, or model")
+    if costs is not None and scoring is not None:
+        raise ValueError(f"costs say what is best, and so does scoring={scoring!r}: leave one of them out")
     limit = limit_for(budget, target, reserve)
     if max_cycles is not None:
         if target is None:
@@ -168,6 +176,7 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
+            unsuitable["costs"] = costs
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
@@ -180,6 +189,10 @@ def fit_table(
             with in_time(of_reading, "reading", str(table) if isinstance(table, str | PathLike) else "the table"):
                 read = _read(table, label, task, "nearest" if forest is None else forest.rounding)
             title, read_notes = read.title, read.notes
+            if costs is not None:
+                scoring = _scoring_by_cost(costs, read)
+                options["scoring"] = scoring
+                class_weight = scoring.class_weights() if class_weight is None else class_weight
             for note in read_notes:
                 log(note)
             encoded = encode_table(
@@ -210,6 +223,13 @@ def fit_table(
     if out is not None:
         result.save(out, name=name, force=force)
     return result
+
+
+def _scoring_by_cost(costs: Any, table: Table) -> CostScorer:
+    """Return the score by a table of costs."""
+    if table.task == "regression":
+        raise ValueError("costs are those of taking one class for another, and this is regression: leave costs out")
+    return cost_scorer(costs, table.y)
 
 
 def _in_time_of_rows(result: FitResult, target: str, max_cycles: int) -> FitResult:

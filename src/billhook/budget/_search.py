@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Literal
 
 import numpy as np
@@ -167,7 +167,8 @@ class Search(TimedResults):
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
             budget = self.budgets[-1] if last_counts else self.budgets[turn % (len(self.budgets) - 1)]
             turn += not last_counts
-            trials = self._next(budget)
+            # Of a small budget few models fit, and all that is near them may be known: then of another.
+            trials = next(filter(None, map(self._next, (budget, *reversed(self.budgets)))), [])
             if not trials:
                 return
             self._try(trials, is_stopping=True)
@@ -294,14 +295,14 @@ class Search(TimedResults):
 
     def _next(self, budget: int) -> list[Trial]:
         """Return trials that differ little from the best ones; where there are none, from the best of the last."""
-        wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
+        wanted = chain((LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4), repeat(LEAST_BATCH))
         trials: dict[Trial, None] = {}
         for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
-            if len(trials) >= LEAST_BATCH or not wanted:
+            if len(trials) >= LEAST_BATCH:
                 break
             here = replace(candidate.trial, budget=budget)
             near = [here, *neighbours(here)]
-            most = len(trials) + wanted.pop(0)
+            most = len(trials) + next(wanted)
             for place in self.random.permutation(len(near)):
                 if len(trials) == most:  # to find the bins takes longer than many a trial
                     break

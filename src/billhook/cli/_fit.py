@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
             quantile=arguments.quantile,
             scoring=arguments.scoring,
             class_weight=arguments.class_weight,
+            costs=arguments.costs,
             categorical=arguments.categorical,
             model=arguments.model,
             time_limit=arguments.time_limit,

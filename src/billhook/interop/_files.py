@@ -116,7 +116,10 @@ def _with_output(read: Callable[..., Forest], model: Any, output: int | None) ->
 
 def _read_folder(path: Path, output: int | None) -> Forest:
     if not (path / "data_spec.pb").exists():
-        raise ModelFileError("this is a folder, and none that ydf saved a model to: give the path of a model file")
+        raise ModelFileError(
+            "this is a folder, and none that ydf saved a model to: give the path of a model file, or the folder of a "
+            "fit, which has a model.bhk"
+        )
     return _with_output(_module("ydf").read_file, path, output)
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from billhook.packing._packed import Packed
 
 KIND = "packed"
+# The model file in the folder of a fit.
+OF_FIT = "model.bhk"
 META = ("scale", "base", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
 
 
@@ -43,7 +45,7 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
 
     Parameters
     ----------
-    path : path of a file, or of a folder that ydf saved a model to
+    path : path of a file, of a folder that a fit was written to, or of one that ydf saved a model to
     output : int, optional
         Which output of a model of another library that predicts several at once, from 0.
 
@@ -56,6 +58,8 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
         raise TypeError(
             f"load needs the path of a model file, not a {type(path).__name__}; a fitted model is read with as_forest"
         )
+    of_fit = Path(path) / OF_FIT
+    path = of_fit if of_fit.is_file() else path
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise ModelFileError(f"{path}: this is a pipe or a device: write the model to a file first")
     if not is_container(path):

@@ -198,7 +198,7 @@ def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -
         raise ValueError(f"column {column.name!r} holds numbers, and the model was trained on categories there")
     # The last entry is for -1: missing.
     missing = -1 if column.missing is None else column.categories.index(column.missing)
-    place = np.array([*_places(cells.categories, column.categories), missing], np.int64)[cells.codes]
+    place = np.array([*places(cells.categories, column.categories), missing], np.int64)[cells.codes]
     if column.kind == "ordered":
         features[:, 0] = np.where(place < 0, np.nan, place)
         return
@@ -206,7 +206,7 @@ def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -
     features[rows, place[rows]] = 1.0
 
 
-def _places(categories: tuple[str, ...], known: tuple[str, ...]) -> list[int]:
+def places(categories: tuple[str, ...], known: tuple[str, ...]) -> list[int]:
     """Return the place of each category among those that are known, -1 if it is not one of them.
 
     Booleans are the same in any case: files have true, True and TRUE, and data frames have no text for them.

@@ -11,7 +11,7 @@ from billhook._files import atomic_write
 from billhook.budget._stages import Stage
 from billhook.budget.report._mistakes import ErrorMeasures, error_measures
 from billhook.budget.report._page import page
-from billhook.codegen import LayoutCost, LayoutName
+from billhook.codegen import LayoutCost, LayoutName, TargetFit
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,6 @@ class Point:
     is_final: bool
     is_on_front: bool
     is_chosen: bool
-
-
-@dataclass(frozen=True)
-class TargetFit:
-    """A target: its flash and RAM, the flash that the model and the code reading it take, and whether they fit."""
-
-    name: str
-    flash: int
-    ram: int
-    takes: int
-    fits: bool
 
 
 @dataclass(frozen=True, eq=False)

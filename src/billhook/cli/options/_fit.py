@@ -60,7 +60,17 @@ def add_to(commands: Any) -> None:
     )
     search.add_argument("--quantile", type=float, metavar="Q", help="for --loss quantile: which one, as 0.9")
     search.add_argument(
-        "--scoring", metavar="NAME", help="what is best: accuracy, balanced_accuracy, ... (default: accuracy or r2)"
+        "--metric",
+        "--scoring",
+        dest="scoring",
+        metavar="NAME",
+        help="what is best, by any name of scikit-learn's scorers: accuracy, balanced_accuracy, f1_macro, ... "
+        "(default: accuracy or r2)",
+    )
+    search.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="what each mistake costs, instead: a table, a row for each true class, a column for each predicted one",
     )
     search.add_argument(
         "--model",
