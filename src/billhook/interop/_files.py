@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
-from billhook.interop._json_parts import decode_trees
+from billhook.interop._json_parts import FileBytes, decode_trees
 from billhook.interop._outputs import check_output, read_output
 
 # How much of a file is looked at to see what it is.
@@ -124,10 +124,11 @@ def _read_folder(path: Path, output: int | None) -> Forest:
 
 
 def _read_json(path: Path, output: int | None) -> Forest:
-    model = decode_trees(path.read_bytes())
-    for known in JSON_FORMATS:
-        if isinstance(model, dict) and known.has(model):
-            return _with_output(_module(known.module).read_json, model, output)
+    with FileBytes(path) as data:  # until all trees have been read
+        model = decode_trees(data)
+        for known in JSON_FORMATS:
+            if isinstance(model, dict) and known.has(model):
+                return _with_output(_module(known.module).read_json, model, output)
     raise ModelFileError(f"this JSON is no model that Billhook knows; it reads {_known()}")
 
 

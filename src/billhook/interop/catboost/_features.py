@@ -141,9 +141,9 @@ def _of_categorical(
     hashes = [whole_number(value, -(2**31), 2**31 - 1, "a hash") for value in list_of(one.get("values"), "values")]
     if any(value % 2**32 not in names_of_hashes for value in hashes):
         raise TypeError(
-            f"the feature {name_of(name)} is split by categories, of which this model has hashes only: write it with "
-            "the names, from the rows it was trained on, model.save_model('model.json', format='json', pool=X), and "
-            "read that with billhook.load('model.json')"
+            f"the feature {name_of(name)} is split by categories, of which CatBoost keeps hashes only: have it write "
+            "their names, from the rows it was trained on, model.save_model('model.json', format='json', pool=X), "
+            "and read it with billhook.load('model.json')"
         )
     categories = [names_of_hashes[value % 2**32] for value in hashes]
     places = {category: [place] for place, category in enumerate(categories)}
