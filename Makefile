@@ -37,16 +37,20 @@ docs: .venv/.installed-dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -W --keep-going -q docs build/docs
 	$(BIN)/python docs/check_site.py build/docs
 
-# The core with the oldest versions that pyproject.toml allows, in an environment of its own.
+# The core with the oldest versions that pyproject.toml allows, in an environment of its own; the tools of the tests are
+# new. Left out is what asks more of a library than Billhook does: XGBoost takes a base_score for each class from 3.1
+# on, and how much noise a forest has depends on the version that grew it.
 OLDEST := build/oldest
 OLDEST_EXTRAS := xgboost study parquet dask onnx treelite lightgbm catboost ydf scip
-OLDEST_TOOLS := pytest==8.3 pytest-xdist==3.7 hypothesis==6.110 polars==1.20 statsmodels==0.14.2
+OLDEST_TOOLS := pytest pytest-xdist hypothesis polars==1.20 statsmodels==0.14.2
 OLDEST_TESTS ?= $(addprefix tests/,forest tables growing pruning refinement packing analysis datasets interop)
+OLDEST_WITHOUT := not (it_grows_the_trees_of_xgboost and softmax) and not rows_without_labels_do_not_teach_noise
 test-oldest: .venv/.installed-dev
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet $(OLDEST_TOOLS) $$($(BIN)/python tools/oldest-versions $(OLDEST_EXTRAS))
 	$(OLDEST)/bin/python -m pip install --quiet --no-deps .
-	$(OLDEST)/bin/python -m pytest -q -W default -p no:cacheprovider --numprocesses auto --maxprocesses 4 $(OLDEST_TESTS)
+	$(OLDEST)/bin/python -m pytest -q -W default -p no:cacheprovider --numprocesses auto --maxprocesses 4 \
+	    -k '$(OLDEST_WITHOUT)' $(OLDEST_TESTS)
 
 # What a release takes, without doing it; `make release PUBLISH=yes` makes the tag.
 release: .venv/.installed-release

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from billhook import analysis, datasets, study, tables
     from billhook._files import ModelFileError
-    from billhook.budget import FitReport, FitResult, TooSmallError, fit_table
+    from billhook.budget import FitReport, FitResult, TooSmallError, fit_table, resume_fit
     from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, Target, emit, measure, targets
     from billhook.estimators import (
         CompactForestClassifier,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 # Where the public names are, imported when they are first asked for: `import billhook` itself takes no time.
 FOLDERS = {
-    "budget": ("FitReport", "FitResult", "TooSmallError", "fit_table"),
+    "budget": ("FitReport", "FitResult", "TooSmallError", "fit_table", "resume_fit"),
     "codegen": ("DoesNotFitError", "Measurement", "MissingToolError", "Target", "emit", "measure", "targets"),
     "estimators": (
         "CompactForestClassifier",
@@ -135,6 +135,7 @@ __all__ = [
     "pruning_methods",
     "pruning_order",
     "refine",
+    "resume_fit",
     "score_table",
     "study",
     "tables",

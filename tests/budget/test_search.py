@@ -131,6 +131,12 @@ def test_what_is_near_many_models_is_tried_where_all_near_the_best_is_known(monk
     assert set(tried) <= set(search._canonical(own))
 
 
+def test_of_numbers_as_many_are_compared_as_there_is_room_for():
+    search = search_of(runner_of(load_diabetes), (600,), n_trials=12, perfect=1.0)
+    search._explore()
+    assert len(search._finalists(600, 8)) == 8
+
+
 def test_what_is_compared_does_not_depend_on_the_unit_of_the_score():
     rows = rows_of(load_diabetes)
     n_compared = []

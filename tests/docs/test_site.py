@@ -163,8 +163,9 @@ def test_the_sketch_that_a_page_shows_compiles_with_the_model_of_that_page(tmp_p
     if shutil.which("avr-g++") is None:
         pytest.skip("avr-g++ is not installed: make toolchains")
     page = ast.parse((DOCS / "examples" / "ways" / "way_1_does_not_fit.py").read_text())
-    assigned = (node for node in page.body if isinstance(node, ast.Assign) and node.targets[0].id == "SKETCH")
-    (tmp_path / "sketch.cpp").write_text('#include "Arduino.h"\n' + next(assigned).value.value)
+    assigned = [node for node in page.body if isinstance(node, ast.Assign)]
+    [sketch] = [node.value.value for node in assigned if getattr(node.targets[0], "id", "") == "SKETCH"]
+    (tmp_path / "sketch.cpp").write_text('#include "Arduino.h"\n' + sketch)
     (tmp_path / "Arduino.h").write_text(ARDUINO)
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(200, 4)), columns=["speed", "shake", "warmth", "current"])

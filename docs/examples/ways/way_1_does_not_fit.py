@@ -84,6 +84,11 @@ for path in sorted((folder / "pump").rglob("*")):
 # board and runs it in an emulator of its processor; *agreement* has to be 100 %.
 run("make -C pump/c --no-print-directory test")
 run("billhook measure pump/model.bhk later.csv --target arduino-uno")
+run("billhook score pump/model.bhk later.csv --label state")
+
+# %%
+# What is in it: where the bytes go, and which columns matter.
+run("billhook show pump/model.bhk")
 
 # %%
 # On rows that came later:

@@ -19,6 +19,7 @@ from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
+from billhook.budget._record import read_record, settings_to_keep
 from billhook.budget._regression_loss import regression_loss
 from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
@@ -30,6 +31,7 @@ from billhook.interop import as_forest
 from billhook.packing import load_forest
 from billhook.tables import (
     CategoricalEncoding,
+    Encoding,
     Table,
     features_of,
     is_frame,
@@ -62,11 +64,13 @@ def fit_table(
     n_trials: int | None = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    compare: bool = False,
     scheduler: str | None = None,
     keep_best: bool = False,
     progress: Callable[[Search], None] | None = None,
     log: Callable[[str], None] | None = None,
     started: float | None = None,
+    resume: str | PathLike[str] | None = None,
 ) -> FitResult:
     """Return the most accurate model that fits a number of bytes, or a target, learned from a table.
 
@@ -120,6 +124,9 @@ def fit_table(
         The seed of all that is random; None is another one every time.
     n_jobs : int, optional
         How many configurations to evaluate at a time; -1 is one for each processor.
+    compare : bool
+        Whether to add to the report what a plain random forest, XGBoost and LightGBM make of the same bytes and the
+        same held-out rows, where they are installed; this takes some seconds more.
     scheduler : str, optional
         The address of a Dask scheduler whose workers evaluate the configurations, as "tcp://host:8786".
     keep_best : bool
@@ -130,6 +137,9 @@ def fit_table(
         Called with each note on the table, a sentence, as soon as it is read.
     started : float, optional
         When the time began, by `time.perf_counter`; by default when this is called.
+    resume : path, optional
+        The folder of an earlier fit of the same table, whose best configurations are evaluated first, and none of the
+        others again: see `resume_fit`.
 
     Returns
     -------
@@ -161,6 +171,25 @@ def fit_table(
         raise ValueError("n_jobs must be a number of jobs, or -1 for one for each processor, not 0")
     if out is not None:
         check_output(out, force=force)
+    record = None if resume is None else read_record(resume)
+    asked = settings_to_keep(
+        table=table,
+        label=label,
+        budget=budget,
+        target=target,
+        reserve=reserve,
+        max_cycles=max_cycles,
+        name=name,
+        task=task,
+        loss=loss,
+        quantile=quantile,
+        scoring=scoring,
+        class_weight=class_weight,
+        costs=costs,
+        categorical=categorical,
+        model=model,
+        random_state=seed,
+    )
     options = {
         "scoring": scoring,
         "clock": clock,
@@ -176,7 +205,7 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
-            unsuitable["costs"] = costs
+            unsuitable |= {"costs": costs, "compare": compare or None, "resume": resume}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
@@ -213,16 +242,29 @@ def fit_table(
                 user_ensemble=None if forest is None else _user_ensemble(forest, _source_of(model), encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
+                compare=compare,
+                resume=record,
                 title=title,
                 notes=(*read_notes, *encoded.notes, *_notes_on(model)),
                 **options,
             )
             result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
+            if result.record is not None:
+                asked |= {} if forest is not None else _encoding_of(encoded.encoding)
+                result = replace(result, record=replace(result.record, settings=asked))
     if max_cycles is not None and target is not None:
         result = _in_time_of_rows(result, target, max_cycles)
     if out is not None:
         result.save(out, name=name, force=force)
     return result
+
+
+def _encoding_of(encoding: Encoding) -> dict[str, str]:
+    """Return the argument that gives this encoding, if there is only one that does."""
+    if any(column.kind == "one_hot" for column in encoding.columns):
+        return {"categorical": "one_hot"}
+    is_ordered = any(column.kind == "ordered" and len(column.categories) > 2 for column in encoding.columns)
+    return {"categorical": "ordered"} if is_ordered else {}
 
 
 def _scoring_by_cost(costs: Any, table: Table) -> CostScorer:

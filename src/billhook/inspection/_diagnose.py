@@ -129,7 +129,7 @@ def diagnose(
         raise ValueError("y must be the labels of the rows, or the name of the column of X that holds them")
     if len(data.X) < LEAST_ROWS:
         raise ValueError(f"{data.title} has {len(data.X)} rows; a diagnosis needs {LEAST_ROWS} at least")
-    steps = _Steps(progress, 2 + len(SHARES) * 4)
+    steps = _StepCounter(progress, 2 + len(SHARES) * 4)
     learned, held_out = _halves(len(data.X), random_state)
     halves = _Halves(data.X[learned], data.y[learned], data.X[held_out], data.y[held_out])
     notes = list(data.notes)
@@ -160,7 +160,7 @@ class _Halves(NamedTuple):
     y_test: NDArray[Any]
 
 
-class _Steps:
+class _StepCounter:
     def __init__(self, progress: Callable[[int, int, str], None] | None, n_steps: int) -> None:
         self.progress, self.n_steps, self.done = progress, n_steps, 0
 
@@ -208,7 +208,7 @@ def _tested(
     return gain.error, gain.error_without, no_worse, paper_test, removable
 
 
-def _sizes(forest: Forest, halves: _Halves, steps: _Steps, notes: list[str]) -> list[DiagnosedSize]:
+def _sizes(forest: Forest, halves: _Halves, steps: _StepCounter, notes: list[str]) -> list[DiagnosedSize]:
     """Return the whole forest and smaller ones."""
     sizes = [_scored("whole", forest, halves)]
     budgets = [int(forest.size() * share) for share in SHARES]

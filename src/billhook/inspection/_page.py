@@ -17,7 +17,7 @@ GAIN_FROM = {
 }
 
 
-class Bar(NamedTuple):
+class BarRow(NamedTuple):
     """A line of a table with a bar: its name, its words, and how long the bar is, from 0 to 1."""
 
     name: str
@@ -91,9 +91,9 @@ def _measures(description: "ModelDescription") -> dict[str, str]:
     }
 
 
-def _parts(description: "ModelDescription") -> list[Bar]:
+def _parts(description: "ModelDescription") -> list[BarRow]:
     total = max(sum(part.nbytes for part in description.parts), 1)
-    return [Bar(part.name, (f"{part.nbytes:,}", part.about), part.nbytes / total) for part in description.parts]
+    return [BarRow(part.name, (f"{part.nbytes:,}", part.about), part.nbytes / total) for part in description.parts]
 
 
 def _column_heads(description: "ModelDescription") -> list[Head]:
@@ -101,9 +101,9 @@ def _column_heads(description: "ModelDescription") -> list[Head]:
     return [*heads, Head("permutation", is_number=True)] if description.measures else heads
 
 
-def _columns(description: "ModelDescription", most: int) -> list[Bar]:
+def _columns(description: "ModelDescription", most: int) -> list[BarRow]:
     return [
-        Bar(
+        BarRow(
             use.name,
             (f"{use.n_splits:,}", *(() if use.permutation is None else (f"{use.permutation:+.4f}",))),
             use.gain,
