@@ -15,12 +15,7 @@ from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._portfolio import first_trials
 from billhook.budget._results import Candidate
-from billhook.budget._space import (
-    QUICKEST,
-    Trial,
-    is_sensible,
-    neighbours,
-)
+from billhook.budget._space import QUICKEST, Trial, is_sensible, neighbours
 from billhook.budget._timing import TimedResults
 from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
@@ -70,6 +65,8 @@ class Search(TimedResults):
         The score of a model without a mistake, if the search may end before its time.
     shares_tests : bool
         Whether trees can be grown that prefer tests which are in use.
+    first : tuple of Trial
+        What is tried first, as the best of an earlier search.
     """
 
     whole: TrialRunner
@@ -83,13 +80,14 @@ class Search(TimedResults):
     families: tuple[str, ...] = FAMILIES
     perfect: float | None = None
     shares_tests: bool = True
+    first: tuple[Trial, ...] = ()
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.trying.n_held_out)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
         self.outcomes = {}
-        self.random = np.random.default_rng(self.trying.seed)
+        self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
         self.stage = "evaluating"
         self.n_done = 0
         self.final_splits = []
@@ -380,6 +378,8 @@ class Search(TimedResults):
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""
+        if self.first:
+            return list(self.first)
         rows = self.trying.rows
         others: Literal["as_many", "soon", "later"] = "as_many"
         if self._counts_last_most:
