@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from billhook.tables._cells import is_missing, is_number
 from billhook.tables._collect import (
     FileColumns,
     LabelColumn,
@@ -13,7 +14,6 @@ from billhook.tables._collect import (
     UnusableColumn,
     blocks_of,
     collect,
-    is_number,
 )
 from billhook.tables._columns import Categorical
 from billhook.tables._text import opened, sample_of
@@ -21,6 +21,8 @@ from billhook.tables._text import opened, sample_of
 NUMBERS = ("numeric", "real", "integer")
 # A quoted text, in which a backslash takes away a quote's meaning; or anything up to a comma.
 CELL = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,]*))\s*(,|$)""")
+# What stands before a comment: quoted texts, and all else but quotes and the sign of percent.
+ROW = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"%])*""")
 NAME = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""", re.IGNORECASE)
 
 
@@ -63,8 +65,11 @@ class Arff(NamedTuple):
             columns[attribute.name] = column
         if label is None:
             return FileColumns(columns, None)
-        is_text = next(attribute.type not in NUMBERS for attribute in self.attributes if attribute.name == label)
-        return FileColumns(columns, LabelColumn(columns.pop(label), is_text))
+        of_label = next(attribute for attribute in self.attributes if attribute.name == label)
+        labels = LabelColumn(columns.pop(label), of_label.type not in NUMBERS)
+        if of_label.type == "categorical":
+            self._check_declared(of_label, [cell for cell in set(labels.cells.tolist()) if not is_missing(cell)])
+        return FileColumns(columns, labels)
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""
@@ -74,8 +79,12 @@ class Arff(NamedTuple):
             raise ValueError(
                 f"{self.path} declares {attribute.name!r} as {attribute.type}, but it holds {_odd(column)!r}"
             )
-        unknown = sorted(set(column.categories) - attribute.categories)
-        if attribute.type == "categorical" and unknown:
+        if attribute.type == "categorical":
+            self._check_declared(attribute, column.categories)
+
+    def _check_declared(self, attribute: Attribute, categories: Iterable[str]) -> None:
+        unknown = sorted(set(categories) - attribute.categories)
+        if unknown:
             raise ValueError(f"{self.path} does not declare {unknown[0]!r} as a value of {attribute.name!r}")
 
     def _blocks(self) -> Iterator[TextRows]:
@@ -92,12 +101,28 @@ class Arff(NamedTuple):
                     f"line {number} of {self.path} is sparse, {text[:30]!r}; write the table out, for example with "
                     "Weka's filter SparseToNonSparse"
                 )
-            cells = _cells(text) if "'" in text or '"' in text else text.split(",")
+            cells = self._cells(text)
             if len(cells) != len(self.attributes):
                 raise ValueError(
                     f"line {number} of {self.path} has {len(cells)} cells; there are {len(self.attributes)} columns"
                 )
             yield cells
+
+    def _cells(self, text: str) -> list[str]:
+        """Return the cells of a row; Weka takes blanks for delimiters too, and what follows % for a comment."""
+        if "%" in text:
+            text = _without_comment(text)
+        is_quoted = "'" in text or '"' in text
+        if "," not in text and not is_quoted:
+            return text.split()
+        cells = _cells(text) if is_quoted else text.split(",")
+        return cells[:-1] if len(cells) == len(self.attributes) + 1 and not cells[-1].strip() else cells
+
+
+def looks_like_arff(path: Path) -> bool:
+    """Return whether a text file begins as ARFF does, whatever it is called."""
+    lines = (line.strip().lower() for line in sample_of(path).splitlines())
+    return next((line for line in lines if line and line[0] != "%"), "").startswith("@relation")
 
 
 def arff(path: Path) -> Arff:
@@ -149,6 +174,12 @@ def _cells(text: str) -> list[str]:
         at = match.end()
         if not match[4]:
             return cells
+
+
+def _without_comment(text: str) -> str:
+    """Return a row up to a % that is not within quotes."""
+    match = ROW.match(text)
+    return text[: match.end()].rstrip() if match is not None and text[match.end() : match.end() + 1] == "%" else text
 
 
 def _plain(match: re.Match[str]) -> str:

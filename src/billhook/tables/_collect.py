@@ -1,6 +1,5 @@
 """Cells of text, some thousand rows at a time, made into columns."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from reprlib import repr as short
@@ -10,22 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook.tables._cells import MISSING, as_number_or_mark, is_mark, too_many
 from billhook.tables._columns import Categorical, Column
+from billhook.tables._decimal_commas import WRITE_POINTS, CommaNumbers, comma_in
 from billhook.tables._rounding import as_float32
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Rows whose cells are strings at one time.
 BLOCK = 512
 # More different texts than these are not kept: no model could use them.
 MOST_TEXTS = 2**16
 # So many numbers are remembered by what stands in the file, for columns of which at most a share in a block is new.
 MOST_KNOWN, MOST_NEW = 2**16, 0.5
-# Up to this share of different texts that are no numbers, the others are what is meant.
-STRAY = 0.1
-WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
-WRITE_POINTS = "write numbers with a decimal point, and without commas between thousands"
-
-ReadAs = Literal["guess", "text", "label"]
+ReadAs = Literal["guess", "commas", "text", "label"]
 TextRows = list[Sequence[str]]
 
 
@@ -55,10 +50,11 @@ class LabelColumn(NamedTuple):
 
 
 class FileColumns(NamedTuple):
-    """The columns of a file, and apart from them the label column if one was asked for."""
+    """The columns of a file, and apart from them the label column if one was asked for; and what there is to say."""
 
     columns: dict[str, Column | UnusableColumn]
     labels: LabelColumn | None
+    notes: tuple[str, ...] = ()
 
 
 class TableFile(Protocol):
@@ -79,44 +75,6 @@ class TableFile(Protocol):
         """
 
 
-def is_missing(cell: Any) -> bool:
-    """Return whether a cell stands for a missing value."""
-    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING) or cell != cell
-
-
-def as_number(cell: str | None) -> float:
-    """Return the number that a cell holds, NaN if it is missing; ValueError if it holds something else."""
-    if cell is None or is_missing(cell):
-        return np.nan
-    if "_" in cell:  # which Python would skip
-        raise ValueError(f"not a number: {cell!r}")
-    return float(cell)
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell holds a number or a missing value."""
-    try:
-        as_number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def comma_in(texts: Iterable[str]) -> str | None:
-    """Return the first number with a comma if all texts that are no numbers are such."""
-    odd = [text for text in texts if not is_number(text)]
-    return odd[0] if odd and all(map(WITH_COMMA.fullmatch, odd)) else None
-
-
-def too_many(texts: Collection[str], count: str) -> str:
-    """Return why a column of so many different texts is not used: words that follow its name."""
-    odd = [text for text in texts if not is_number(text)]
-    if len(odd) > STRAY * len(texts):
-        return f"is text with {count}: an identifier or free text"
-    example = f", {short(odd[0])}," if odd else ""
-    return f"holds text{example} among numbers: correct it, or mark missing values with NA"
-
-
 def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
     """Return rows in blocks."""
     rows = iter(rows)
@@ -124,40 +82,59 @@ def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
         yield block
 
 
-def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs], rounding: str) -> list[Any]:
+def collect(
+    read_blocks: Callable[[], Iterator[TextRows]],
+    wanted: Sequence[ReadAs],
+    rounding: str,
+    *,
+    may_have_commas: bool = False,
+) -> list[Any]:
     """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or for a label an array of strings.
 
-    What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read a
-    second time.
+    What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read
+    again. If numbers may have decimal commas, columns of such are returned as `CommaNumbers`: whether they are
+    decimals or thousands the whole file tells.
     """
-    columns, late = _one_pass(read_blocks(), wanted, rounding)
-    if late:
-        wanted = ["text" if k in late else kind for k, kind in enumerate(wanted)]
-        columns, _ = _one_pass(read_blocks(), wanted, rounding)
-    return [column.finished() for column in columns]
+    wanted = list(wanted)
+    while True:
+        columns, late = _one_pass(read_blocks(), wanted, rounding, may_have_commas=may_have_commas)
+        if not late:
+            return [column if isinstance(column, CommaNumbers) else column.finished() for column in columns]
+        for k, kind in late.items():
+            wanted[k] = kind
 
 
 def _one_pass(
-    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str
-) -> tuple[list["_Collector"], set[int]]:
+    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str, *, may_have_commas: bool
+) -> tuple[list["_Collector"], dict[int, ReadAs]]:
     known = _KnownNumbers()
     kinds: dict[ReadAs, Callable[[], _Collector]] = {
         "guess": lambda: _Numbers(known, rounding),
+        "commas": lambda: CommaNumbers(rounding),
         "text": _Texts,
         "label": _Cells,
     }
     columns = [kinds[kind]() for kind in wanted]
-    late: set[int] = set()
+    late: dict[int, ReadAs] = {}
     for number, rows in enumerate(blocks):
         check_time()
         for k, cells in enumerate(zip(*rows, strict=True)):
             if columns[k].add(cells):
                 continue
+            with_commas = CommaNumbers(rounding)
+            has_commas = may_have_commas and isinstance(columns[k], _Numbers) and with_commas.add(cells)
             if number:
-                late.add(k)
-            columns[k] = _Nothing() if number else _Texts()
-            columns[k].add(cells)
-    return columns, late
+                late[k] = "commas" if has_commas else "text"
+                columns[k] = _Nothing()
+            elif has_commas:
+                columns[k] = with_commas
+            else:
+                columns[k] = _Texts()
+                columns[k].add(cells)
+    marked: dict[int, ReadAs] = {
+        k: "text" for k, column in enumerate(columns) if isinstance(column, _Numbers) and column.has_marks_only
+    }
+    return columns, late | marked
 
 
 class _Collector(Protocol):
@@ -172,7 +149,7 @@ class _KnownNumbers(dict[str, float]):
     """The numbers of all columns by the cells that hold them, as to look one up is faster than to read it."""
 
     def __missing__(self, cell: str) -> float:
-        number = self[cell] = as_number(cell)
+        number = self[cell] = as_number_or_mark(cell)
         return number
 
 
@@ -182,6 +159,12 @@ class _Numbers:
         self.rounding = rounding
         self.known = known
         self.are_known = True
+        self.has_numbers = self.has_marks = False
+
+    @property
+    def has_marks_only(self) -> bool:
+        """Whether what was taken for missing is all there is."""
+        return self.has_marks and not self.has_numbers
 
     def add(self, cells: Sequence[str]) -> bool:
         try:
@@ -189,6 +172,9 @@ class _Numbers:
         except ValueError:
             return False
         self.parts.append(as_float32(numbers, self.rounding))
+        if not self.has_numbers:
+            self.has_numbers = not bool(np.isnan(numbers).all())
+            self.has_marks |= any(map(is_mark, cells))
         return True
 
     def _looked_up(self, cells: Sequence[str]) -> NDArray[np.float64]:
@@ -211,7 +197,7 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
             return np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:
             pass
-    return np.fromiter(map(as_number, cells), np.float64, len(cells))
+    return np.fromiter(map(as_number_or_mark, cells), np.float64, len(cells))
 
 
 class _TextNumbers(dict[str, int]):

@@ -17,6 +17,7 @@ from billhook.tables._collect import (
     unusable_texts,
 )
 from billhook.tables._columns import Categorical, Column
+from billhook.tables._labels import label_column
 from billhook.tables._rounding import as_float32
 
 MAGIC = b"PAR1"
@@ -25,6 +26,7 @@ MAGIC = b"PAR1"
 class Parquet(NamedTuple):
     """A table in a Parquet file."""
 
+    path: Path
     file: Any
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -36,11 +38,18 @@ class Parquet(NamedTuple):
             for name in self.names
             if name != label
         }
-        return FileColumns(columns, None if label is None else _labels(self._cells(label), label))
+        return FileColumns(
+            columns, None if label is None else _labels(self._cells(label), label_column(label, str(self.path)))
+        )
 
     def _cells(self, name: str) -> Any:
+        from pyarrow import ArrowException
+
         check_time()
-        return self.file.read(columns=[name], use_threads=False)[name]
+        try:
+            return self.file.read(columns=[name], use_threads=False)[name]
+        except (ArrowException, OSError) as error:
+            raise OSError(f"{self.path} is damaged: column {name!r} cannot be read: {error}") from None
 
 
 def parquet(path: Path) -> Parquet:
@@ -54,7 +63,7 @@ def parquet(path: Path) -> Parquet:
         file = ParquetFile(path, page_checksum_verification=True)
     except ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file: {error}") from None
-    return Parquet(file, tuple(file.schema_arrow.names))
+    return Parquet(path, file, tuple(file.schema_arrow.names))
 
 
 def _is_number(type_: Any) -> bool:
@@ -66,15 +75,16 @@ def _is_number(type_: Any) -> bool:
 def _is_text(type_: Any) -> bool:
     from pyarrow import types
 
-    is_string = types.is_string(type_) or types.is_large_string(type_)
-    return bool(is_string or types.is_boolean(type_) or types.is_dictionary(type_))
+    if types.is_dictionary(type_):
+        return _is_text(type_.value_type) or _is_number(type_.value_type)
+    is_view = getattr(types, "is_string_view", lambda _type: False)  # which old versions do not know
+    is_string = types.is_string(type_) or types.is_large_string(type_) or is_view(type_)
+    return bool(is_string or types.is_boolean(type_))
 
 
-def _labels(cells: Any, name: str) -> LabelColumn:
+def _labels(cells: Any, where: str) -> LabelColumn:
     if not _is_number(cells.type) and not _is_text(cells.type):
-        raise ValueError(
-            f"the label column {name!r} is of the type {cells.type}: only numbers and text can be predicted"
-        )
+        raise ValueError(f"{where} is of the type {cells.type}: only numbers and text can be predicted")
     labels = np.empty(len(cells), object)
     labels[:] = _plain(cells).to_pylist()
     return LabelColumn(labels, not _is_number(cells.type))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from billhook.tables._arff import arff
+from billhook.tables._arff import arff, looks_like_arff
 from billhook.tables._collect import TableFile
 from billhook.tables._columns import n_rows
 from billhook.tables._delimited import Delimited, delimited
@@ -28,7 +28,8 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
     path : path
         CSV and the like (separated by commas, semicolons, tabs, bars or spaces), Parquet or ARFF; text may be
         compressed as .gz. Empty cells, NA and the like are missing values. The first line of a CSV file holds
-        the column names; if all in it are numbers, columns are called 0, 1, 2 and so on.
+        the column names; if all in it are numbers, or it looks like a row, columns are called 0, 1, 2 and so on.
+        Numbers may have decimal commas where cells are not separated by commas.
     label : str
         The column to predict; -1 is the last, -2 the one before, unless a column has that name.
     task : {"classification", "regression"}, optional
@@ -42,8 +43,9 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
     raw = source.read(name, frozenset(), rounding)
     assert raw.labels is not None
     _check_rows(path, source, len(raw.labels.cells))
+    notes = (*source.notes, *raw.notes)
     target = target_of(raw.labels, name, str(path), task)
-    return training_table(str(path), raw.columns, target, label=name, notes=source.notes)
+    return training_table(str(path), raw.columns, target, label=name, notes=notes)
 
 
 def read_features(
@@ -73,7 +75,7 @@ def read_features(
         check_present(y, label_column(name, str(path)), frozenset({""}))
     columns, left_out = parted(raw.columns)
     _check_rows(path, source, max(map(n_rows, columns.values()), default=len(y)))
-    return Table(str(path), tuple(columns), tuple(columns.values()), y, None, source.notes, left_out)
+    return Table(str(path), tuple(columns), tuple(columns.values()), y, None, (*source.notes, *raw.notes), left_out)
 
 
 def _source(path: Path) -> TableFile:
@@ -86,7 +88,7 @@ def _source(path: Path) -> TableFile:
     if begin == MAGIC or (suffix in (".parquet", ".pq") and begin):
         source = parquet(path)
     else:
-        source = arff(path) if suffix == ".arff" else delimited(path)
+        source = arff(path) if suffix == ".arff" or looks_like_arff(path) else delimited(path)
     twice = [name for name, times in Counter(source.names).items() if times > 1]
     if twice:
         hint = "; does its first line hold column names?" if isinstance(source, Delimited) else ""

@@ -1,6 +1,6 @@
 """A table in memory: its columns, its labels, and which columns a model can learn from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from reprlib import repr as short
 from typing import Any
@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._types import Task
-from billhook.tables._collect import WRITE_POINTS, UnusableColumn, comma_in, too_many
+from billhook.tables._cells import are_dates, stray_in, too_many
+from billhook.tables._collect import UnusableColumn
 from billhook.tables._columns import MOST_CATEGORIES, Categorical, Column
+from billhook.tables._decimal_commas import WRITE_POINTS, comma_in
 from billhook.tables._labels import TrainingLabels
 
 # Of so many different texts nearly all may differ by chance.
 FEW_TEXTS = 10
 NEARLY_ALL = 0.9
+DATES = "holds dates or times, which are not read: make numbers of them, such as the month or the seconds since"
 # What columns that number the rows are called.
 ROW_NAMES = {"id", "index", "row", "unnamed: 0", "__index_level_0__", "rownames"}
 
@@ -91,7 +94,7 @@ def training_table(
         reasons = "; ".join(f"{name!r} {why}" for name, why in left_out.items())
         raise ValueError(f"{title} has no column to learn from{beside}" + (f": {reasons}" if reasons else ""))
     dropped = (f"Dropped column {name!r}: it {why}." for name, why in left_out.items())
-    notes = (*notes, *target.notes, *dropped)
+    notes = (*notes, *target.notes, *dropped, *_notes_on_stray(kept))
     return Table(title, tuple(kept), tuple(kept.values()), target.y, target.task, notes, left_out)
 
 
@@ -109,6 +112,18 @@ def _check_points(column: Column | UnusableColumn, name: str, title: str) -> Non
     if isinstance(column, Categorical) and comma is not None:
         row = int(np.argmax(column.codes == column.categories.index(comma))) + 1
         raise ValueError(f"column {name!r} of {title} holds {short(comma)} in row {row:,}: {WRITE_POINTS}")
+
+
+def _notes_on_stray(columns: Mapping[str, Column]) -> Iterator[str]:
+    """Name the columns of numbers that a few texts make categorical."""
+    for name, column in columns.items():
+        if isinstance(column, Categorical) and len(column.categories) > FEW_TEXTS:
+            text = stray_in(column.categories)
+            if text is not None:
+                yield (
+                    f"Column {name!r} is categorical, as it holds {short(text)} among numbers: correct it, or mark "
+                    "missing values with NA."
+                )
 
 
 def _why_not(name: str, column: Column) -> str:
@@ -133,6 +148,8 @@ def _why_not_categorical(column: Categorical) -> str:
         return "has no value in any row"
     if n_different == 1 and n_present == len(column.codes):
         return f"is {short(column.categories[0])} in every row"
+    if n_different > FEW_TEXTS and are_dates(column.categories):
+        return DATES
     if n_different > MOST_CATEGORIES or (n_different > FEW_TEXTS and n_different > NEARLY_ALL * n_present):
         return too_many(column.categories, f"{n_different:,} different values in {n_present:,} rows")
     return ""
