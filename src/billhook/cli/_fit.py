@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
             scoring=arguments.scoring,
             class_weight=arguments.class_weight,
             categorical=arguments.categorical,
+            group=arguments.group,
+            split=arguments.split,
             model=arguments.model,
             time_limit=arguments.time_limit,
             n_trials=arguments.trials,

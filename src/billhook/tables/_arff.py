@@ -1,7 +1,7 @@
 """ARFF: the file format of Weka and OpenML."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,25 +51,29 @@ class Arff(NamedTuple):
         """Nothing is guessed."""
         return ()
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+    def read(
+        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
+    ) -> FileColumns:
         """Return the columns."""
+        raw = {label, *apart}
         wanted: list[ReadAs] = [
-            "label" if name == label else "guess" if type_ in NUMBERS and name not in categorical else "text"
+            "label" if name in raw else "guess" if type_ in NUMBERS and name not in categorical else "text"
             for name, type_, _ in self.attributes
         ]
         columns = {}
         for attribute, column in zip(self.attributes, collect(self._blocks, wanted, rounding), strict=True):
-            if attribute.name != label:
+            if attribute.name != label and attribute.name not in apart:
                 column = UnusableColumn("holds dates, which are not read") if attribute.type == "date" else column
                 self._check(attribute, column, is_asked=attribute.name in categorical)
             columns[attribute.name] = column
+        cells = {name: columns.pop(name) for name in apart}
         if label is None:
             return FileColumns(columns, None)
         of_label = next(attribute for attribute in self.attributes if attribute.name == label)
         labels = LabelColumn(columns.pop(label), of_label.type not in NUMBERS)
         if of_label.type == "categorical":
             self._check_declared(of_label, [cell for cell in set(labels.cells.tolist()) if not is_missing(cell)])
-        return FileColumns(columns, labels)
+        return FileColumns(columns, labels, apart=cells)
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""

@@ -1,6 +1,6 @@
 """Cells of text, some thousand rows at a time, made into columns."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, Protocol
@@ -50,11 +50,15 @@ class LabelColumn(NamedTuple):
 
 
 class FileColumns(NamedTuple):
-    """The columns of a file, and apart from them the label column if one was asked for; and what there is to say."""
+    """The columns of a file, and apart from them the label column if one was asked for; and what there is to say.
+
+    `apart` has the cells of columns that say which rows belong together, or when they were measured.
+    """
 
     columns: dict[str, Column | UnusableColumn]
     labels: LabelColumn | None
     notes: tuple[str, ...] = ()
+    apart: Mapping[str, NDArray[Any]] = {}
 
 
 class TableFile(Protocol):
@@ -68,10 +72,13 @@ class TableFile(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how it is read."""
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+    def read(
+        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
+    ) -> FileColumns:
         """Return its columns, those of `categorical` as text even where they look like numbers.
 
-        `rounding` is how numbers become float32, "nearest" or "down".
+        Those of `apart` are returned as they are, and not among the others. `rounding` is how numbers become
+        float32, "nearest" or "down".
         """
 
 

@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any, NamedTuple
@@ -47,13 +47,17 @@ class Delimited(NamedTuple):
     n_above: int = 0
     n_unnamed: int = 0
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+    def read(
+        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
+    ) -> FileColumns:
         """Return the columns."""
+        raw = {label, *apart}
         wanted: list[ReadAs] = [
-            "label" if name == label else "text" if name in categorical else "guess" for name in self.names
+            "label" if name in raw else "text" if name in categorical else "guess" for name in self.names
         ]
         read = collect(self._blocks, wanted, rounding, may_have_commas=self.delimiter != ",")
         columns = dict(zip(self.names, read, strict=True))
+        cells = {name: columns.pop(name) for name in apart}
         labels = None if label is None else columns.pop(label)
         pointed = {} if labels is None or self.delimiter == "," else with_points(labels)
         with_commas = [name for name, column in columns.items() if isinstance(column, CommaNumbers)]
@@ -69,7 +73,8 @@ class Delimited(NamedTuple):
         if pointed:
             labels = _replaced(labels, pointed)
             with_commas.append(str(label))
-        return FileColumns(columns, None if labels is None else LabelColumn(labels, False), _note_on(with_commas))
+        label_column = None if labels is None else LabelColumn(labels, is_text=False)
+        return FileColumns(columns, label_column, _note_on(with_commas), cells)
 
     def _blocks(self) -> Iterator[TextRows]:
         with opened(self.path) as file:

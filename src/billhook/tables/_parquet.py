@@ -1,5 +1,6 @@
 """Parquet files."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,16 +32,20 @@ class Parquet(NamedTuple):
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+    def read(
+        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
+    ) -> FileColumns:
         """Return the columns, read one after the other."""
         columns = {
             name: _column(self._cells(name), is_categorical=name in categorical, rounding=rounding)
             for name in self.names
-            if name != label
+            if name != label and name not in apart
         }
-        return FileColumns(
-            columns, None if label is None else _labels(self._cells(label), label_column(label, str(self.path)))
-        )
+        cells = {name: _objects(self._cells(name)) for name in apart}
+        if label is None:
+            return FileColumns(columns, None)
+        where = label_column(label, str(self.path))
+        return FileColumns(columns, _labels(self._cells(label), where), apart=cells)
 
     def _cells(self, name: str) -> Any:
         from pyarrow import ArrowException
@@ -85,9 +90,13 @@ def _is_text(type_: Any) -> bool:
 def _labels(cells: Any, where: str) -> LabelColumn:
     if not _is_number(cells.type) and not _is_text(cells.type):
         raise ValueError(f"{where} is of the type {cells.type}: only numbers and text can be predicted")
-    labels = np.empty(len(cells), object)
-    labels[:] = _plain(cells).to_pylist()
-    return LabelColumn(labels, not _is_number(cells.type))
+    return LabelColumn(_objects(cells), not _is_number(cells.type))
+
+
+def _objects(cells: Any) -> NDArray[Any]:
+    objects = np.empty(len(cells), object)
+    objects[:] = _plain(cells).to_pylist()
+    return objects
 
 
 def _column(cells: Any, *, is_categorical: bool, rounding: str) -> Column | UnusableColumn:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -11,12 +12,21 @@ from billhook.tables._arff import arff, looks_like_arff
 from billhook.tables._collect import TableFile
 from billhook.tables._columns import n_rows
 from billhook.tables._delimited import Delimited, delimited
+from billhook.tables._held_together import hold_out
 from billhook.tables._labels import check_present, label_column, label_name, target_of
 from billhook.tables._parquet import MAGIC, parquet
 from billhook.tables._table import Table, parted, training_table
 
 
-def read_table(path: str | PathLike[str], label: str, *, task: str | None = None, rounding: str = "nearest") -> Table:
+def read_table(
+    path: str | PathLike[str],
+    label: str,
+    *,
+    task: str | None = None,
+    rounding: str = "nearest",
+    group: str | None = None,
+    split: str | None = None,
+) -> Table:
     """Read a table to learn from.
 
     Columns are numeric or categorical. Those that no model could learn from are dropped, and `notes` says so: all
@@ -36,16 +46,24 @@ def read_table(path: str | PathLike[str], label: str, *, task: str | None = None
         By default text and few different whole numbers are classes; other numbers are for regression.
     rounding : {"nearest", "down"}
         How numbers become float32: as a model wants it, see `Forest.rounding`.
+    group : str, optional
+        A column that is no feature: rows with the same value there are held out together.
+    split : str, optional
+        ``"time:COLUMN"``: the latest rows by this column, numbers or dates, are held out. It is no feature.
     """
     path = Path(path)
     source = _source(path)
     name = label_name(label, source.names, str(path))
-    raw = source.read(name, frozenset(), rounding)
+    apart = hold_out(group, split)
+    apart.check(source.names, name, str(path))
+    raw = source.read(name, frozenset(), rounding, apart.names)
     assert raw.labels is not None
     _check_rows(path, source, len(raw.labels.cells))
-    notes = (*source.notes, *raw.notes)
+    notes = (*source.notes, *raw.notes, *apart.notes)
     target = target_of(raw.labels, name, str(path), task)
-    return training_table(str(path), raw.columns, target, label=name, notes=notes)
+    table = training_table(str(path), raw.columns, target, label=name, notes=notes)
+    groups, times = apart.of(raw.apart, str(path))
+    return replace(table, groups=groups, times=times)
 
 
 def read_features(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Task
+from billhook._types import Task, Vector
 from billhook.tables._cells import are_dates, stray_in, too_many
 from billhook.tables._collect import UnusableColumn
 from billhook.tables._columns import MOST_CATEGORIES, Categorical, Column
@@ -43,6 +43,10 @@ class Table:
         What was guessed and which columns were dropped, in sentences.
     left_out : dict
         For each dropped column the reason: words that follow its name.
+    groups : int64 array, optional
+        For each row the number of its group: those of one are held out together.
+    times : float64 array, optional
+        When each row was measured: the latest are held out.
     """
 
     title: str
@@ -52,6 +56,8 @@ class Table:
     task: Task | None
     notes: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
+    groups: NDArray[np.int64] | None = None
+    times: Vector | None = None
 
     def take(self, rows: NDArray[np.int64]) -> "Table":
         """Return the table of the rows with these numbers."""
@@ -59,7 +65,9 @@ class Table:
             Categorical(column.codes[rows], column.categories) if isinstance(column, Categorical) else column[rows]
             for column in self.columns
         )
-        return replace(self, columns=columns, y=self.y[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        times = None if self.times is None else self.times[rows]
+        return replace(self, columns=columns, y=self.y[rows], groups=groups, times=times)
 
 
 def training_table(
