@@ -215,7 +215,8 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
-            unsuitable |= {"costs": costs, "compare": compare or None, "resume": resume, "group": group, "split": split}
+            unsuitable |= {"costs": costs, "group": group, "split": split, "compare": compare or None}
+            unsuitable["resume"] = resume
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
