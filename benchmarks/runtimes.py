@@ -22,7 +22,6 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 
 FORESTS = {"cancer 16 x 16": (load_breast_cancer, 16), "digits 16 x 64": (load_digits, 64)}
-SWITCHES = ("NO_GAPS", "NO_GROUPS", "NO_CATEGORIES", "NO_SYMMETRIC", "NO_RANKS")
 TARGETS = ("arduino-uno", "cortex-m0")
 N_ROWS = 6
 SOURCE = """#include "billhook.c" /* before row.h, whose macros it has as names */
@@ -64,12 +63,11 @@ def packed_forest(name):
     return bh.pack(forest, leaf_bits=4, X=X, missing_values=False), X.astype(np.float32)
 
 
-def reader(packed, folder, switches=()):
+def reader(packed, folder):
     """Return the reader with a model in it, as the comparisons take models."""
     bh.emit(packed, folder, runtime="c", force=True)
     files = {name: (Path(folder) / name).read_text() for name in ("billhook.h", "billhook.c", "model_blob.h")}
-    options = tuple(f"-DBH_{switch}" for switch in switches)
-    return Model(SOURCE, files=files, options=options)
+    return Model(SOURCE, files=files)
 
 
 def on_devices(model, packed, X):
@@ -91,16 +89,13 @@ def made_for(packed):
 
 
 def print_code(folder):
-    """Print the bytes of the reader's code, all of it and without some kinds of models."""
+    """Print the bytes of the reader's code, which are the same for every model."""
     packed, X = packed_forest("cancer 16 x 16")
     n_blob = len(packed.to_bytes(names=False))
-    print("| | AVR | Cortex-M0 |\n|---|---:|---:|")
-    for switches in ((), *((switch,) for switch in SWITCHES), SWITCHES):
-        rows = np.ascontiguousarray(X[:1])
-        program = Firmware(reader(packed, folder, switches), rows)
-        program.expected = None  # a model that needs what is left out is refused: only the size counts
-        sizes = [f"{program.on(target).flash - n_blob:,}" for target in TARGETS]
-        print(f"| {', '.join(f'`BH_{switch}`' for switch in switches) or 'all models'} | {' | '.join(sizes)} |")
+    program = Firmware(reader(packed, folder), np.ascontiguousarray(X[:1]))
+    program.expected = None  # only the size counts
+    sizes = [f"{program.on(target).flash - n_blob:,}" for target in TARGETS]
+    print(f"code of the reader: {sizes[0]} bytes on AVR, {sizes[1]} on Cortex-M0")
 
 
 def print_rows(folder):
