@@ -7,11 +7,12 @@ from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import Any, Literal
 
 import numpy as np
 
-from billhook._checks import as_int, at_least_one, n_threads_of, resolve_name
+from billhook._checks import as_bytes, as_int, at_least_one, n_threads_of, resolve_name
 from billhook.budget._clock import Clock, in_time
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
@@ -23,7 +24,14 @@ from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
-from billhook.codegen import TooSlowError, check_max_cycles, choose_layout, target_named
+from billhook.codegen import (
+    DoesNotFitError,
+    LayoutChoice,
+    TooSlowError,
+    check_max_cycles,
+    choose_layout,
+    target_named,
+)
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import load_forest
@@ -206,19 +214,26 @@ def fit_table(
             )
             result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
     if max_cycles is not None and target is not None:
-        result = _in_time_of_rows(result, target, max_cycles)
+        result = _in_time_of_rows(result, target, max_cycles, as_bytes(reserve, "reserve", least=0))
     if out is not None:
         result.save(out, name=name, force=force)
     return result
 
 
-def _in_time_of_rows(result: FitResult, target: str, max_cycles: int) -> FitResult:
-    """Return the result with the smallest layout in which a row takes no more cycles, or else the fastest."""
+def _in_time_of_rows(result: FitResult, target: str, max_cycles: int, reserve: int) -> FitResult:
+    """Return the result with the smallest layout in which a row takes no more cycles, or else the fastest.
+
+    What a long search found is not to be lost, whatever becomes of its programs.
+    """
     too_slow = ""
     try:
-        choice = choose_layout(result.packed, target=target, max_cycles=max_cycles, inputs="float", X=result.examples)
-    except TooSlowError as error:  # what a long search found is not to be lost
+        choice = choose_layout(
+            result.packed, target=target, max_cycles=max_cycles, reserve=reserve, inputs="float", X=result.examples
+        )
+    except TooSlowError as error:
         choice, too_slow = error.fastest, str(error)
+    except (DoesNotFitError, OSError, RuntimeError, SubprocessError) as error:
+        choice, too_slow = LayoutChoice("compact"), f"no layout could be chosen by its cycles: {error}"
     report = replace(result.report, layout=choice.layout, layouts=choice.costs, too_slow=too_slow)
     return replace(result, report=report)
 
