@@ -71,6 +71,17 @@ def test_the_readme_shows_what_fit_prints(tmp_path, monkeypatch, capsys):
     assert words(printed) == words(shown)
 
 
+def test_the_commands_on_looking_at_a_model_run(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "docs" / "inspect.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], {})
+    commands = re.findall(r"^    \$ billhook (.+)$", text, re.MULTILINE)
+    assert len(commands) > 8
+    for command in commands:
+        assert main(command.split()) == 0, command
+        assert "billhook: " not in capsys.readouterr().err
+
+
 def test_every_module_and_folder_is_in_the_layout():
     layout = (ROOT / "CONTRIBUTING.md").read_text()
     for path in (ROOT / "src" / "billhook").iterdir():

@@ -1,11 +1,13 @@
 """ARFF: the file format of Weka and OpenML."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from billhook.tables._collect import (
+    BlockOptions,
     FileColumns,
     LabelColumn,
     ReadAs,
@@ -13,10 +15,11 @@ from billhook.tables._collect import (
     UnusableColumn,
     blocks_of,
     collect,
+    grouped,
     is_number,
 )
 from billhook.tables._columns import Categorical
-from billhook.tables._text import opened, sample_of
+from billhook.tables._text import about_n_lines, opened, sample_of
 
 NUMBERS = ("numeric", "real", "integer")
 # A quoted text, in which a backslash takes away a quote's meaning; or anything up to a comma.
@@ -51,20 +54,42 @@ class Arff(NamedTuple):
 
     def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
         """Return the columns."""
-        wanted: list[ReadAs] = [
-            "label" if name == label else "guess" if type_ in NUMBERS and name not in categorical else "text"
-            for name, type_, _ in self.attributes
-        ]
+        return self._columns(self._blocks, BlockOptions(None, label, categorical, rounding, 0))
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """As many as the lines at the beginning let expect; None for a compressed file."""
+        return about_n_lines(self.path)
+
+    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
+        """Return the columns of some rows at a time."""
+        for group in grouped(self._blocks(), block.n_rows):
+            yield self._columns(partial(iter, group), block)
+
+    def _columns(self, blocks: Callable[[], Iterator[TextRows]], asked: BlockOptions) -> FileColumns:
+        """Return the columns that are asked for, of these blocks."""
         columns = {}
-        for attribute, column in zip(self.attributes, collect(self._blocks, wanted, rounding), strict=True):
-            if attribute.name != label:
+        wanted = [self._wanted(attribute, asked) for attribute in self.attributes]
+        for attribute, column in zip(self.attributes, collect(blocks, wanted, asked.rounding), strict=True):
+            if not asked.wants(attribute.name):
+                continue
+            if attribute.name != asked.label:
                 column = UnusableColumn("holds dates, which are not read") if attribute.type == "date" else column
-                self._check(attribute, column, is_asked=attribute.name in categorical)
+                self._check(attribute, column, is_asked=attribute.name in asked.categorical)
             columns[attribute.name] = column
-        if label is None:
+        if asked.label is None:
             return FileColumns(columns, None)
-        is_text = next(attribute.type not in NUMBERS for attribute in self.attributes if attribute.name == label)
-        return FileColumns(columns, LabelColumn(columns.pop(label), is_text))
+        is_text = next(
+            attribute.type not in NUMBERS for attribute in self.attributes if attribute.name == asked.label
+        )
+        return FileColumns(columns, LabelColumn(columns.pop(asked.label), is_text))
+
+    def _wanted(self, attribute: Attribute, asked: BlockOptions) -> ReadAs:
+        if attribute.name == asked.label:
+            return "label"
+        if not asked.wants(attribute.name):
+            return "skip"
+        return "guess" if attribute.type in NUMBERS and attribute.name not in asked.categorical else "text"
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""

@@ -25,7 +25,7 @@ STRAY = 0.1
 WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 WRITE_POINTS = "write numbers with a decimal point, and without commas between thousands"
 
-ReadAs = Literal["guess", "text", "label"]
+ReadAs = Literal["guess", "text", "label", "skip"]
 TextRows = list[Sequence[str]]
 
 
@@ -61,6 +61,30 @@ class FileColumns(NamedTuple):
     labels: LabelColumn | None
 
 
+class BlockOptions(NamedTuple):
+    """How the columns of a file are read some rows at a time.
+
+    Attributes
+    ----------
+    names : set of str, optional
+        The columns to read; by default all.
+    label, categorical, rounding
+        As for `TableFile.read`.
+    n_rows : int
+        Rows of a block.
+    """
+
+    names: frozenset[str] | None
+    label: str | None
+    categorical: frozenset[str]
+    rounding: str
+    n_rows: int
+
+    def wants(self, name: str) -> bool:
+        """Return whether a column is to be read."""
+        return self.names is None or name in self.names or name == self.label
+
+
 class TableFile(Protocol):
     """A file that holds a table."""
 
@@ -77,6 +101,13 @@ class TableFile(Protocol):
 
         `rounding` is how numbers become float32, "nearest" or "down".
         """
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """About how many rows it has, if that is known without reading them."""
+
+    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
+        """Return the columns of some thousand rows at a time, each as `read` would if there were no others."""
 
 
 def is_missing(cell: Any) -> bool:
@@ -124,6 +155,18 @@ def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
         yield block
 
 
+def grouped(blocks: Iterable[TextRows], n_rows: int) -> Iterator[list[TextRows]]:
+    """Return blocks in groups of at least so many rows; the last may have fewer."""
+    group: list[TextRows] = []
+    for block in blocks:
+        group.append(block)
+        if sum(map(len, group)) >= n_rows:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
 def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs], rounding: str) -> list[Any]:
     """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or for a label an array of strings.
 
@@ -145,6 +188,7 @@ def _one_pass(
         "guess": lambda: _Numbers(known, rounding),
         "text": _Texts,
         "label": _Cells,
+        "skip": _Nothing,
     }
     columns = [kinds[kind]() for kind in wanted]
     late: set[int] = set()

@@ -1,21 +1,24 @@
 """Tables as text: separated by commas, semicolons, tabs, bars or spaces."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from billhook.tables._collect import (
+    BlockOptions,
     FileColumns,
     LabelColumn,
     ReadAs,
     TextRows,
     blocks_of,
     collect,
+    grouped,
     is_missing,
     is_number,
 )
-from billhook.tables._text import opened, sample_of
+from billhook.tables._text import about_n_lines, opened, sample_of
 
 BLANKS = " "
 # A cell may well hold a comma or blanks, seldom the others.
@@ -34,11 +37,36 @@ class Delimited(NamedTuple):
 
     def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
         """Return the columns."""
+        return self._columns(self._blocks, BlockOptions(None, label, categorical, rounding, 0))
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """As many as the lines at the beginning let expect; None for a compressed file."""
+        return about_n_lines(self.path)
+
+    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
+        """Return the columns of some rows at a time."""
+        for group in grouped(self._blocks(), block.n_rows):
+            yield self._columns(partial(iter, group), block)
+
+    def _columns(self, blocks: Callable[[], Iterator[TextRows]], asked: BlockOptions) -> FileColumns:
+        """Return the columns that are asked for, of these blocks."""
         wanted: list[ReadAs] = [
-            "label" if name == label else "text" if name in categorical else "guess" for name in self.names
+            "label"
+            if name == asked.label
+            else "skip"
+            if not asked.wants(name)
+            else "text"
+            if name in asked.categorical
+            else "guess"
+            for name in self.names
         ]
-        columns = dict(zip(self.names, collect(self._blocks, wanted, rounding), strict=True))
-        labels = None if label is None else LabelColumn(columns.pop(label), is_text=False)
+        columns = {
+            name: column
+            for name, column in zip(self.names, collect(blocks, wanted, asked.rounding), strict=True)
+            if asked.wants(name)
+        }
+        labels = None if asked.label is None else LabelColumn(columns.pop(asked.label), is_text=False)
         return FileColumns(columns, labels)
 
     def _blocks(self) -> Iterator[TextRows]:

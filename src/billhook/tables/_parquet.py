@@ -1,5 +1,6 @@
 """Parquet files."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook.tables._collect import (
     MOST_TEXTS,
+    BlockOptions,
     FileColumns,
     LabelColumn,
     UnusableColumn,
@@ -37,6 +39,26 @@ class Parquet(NamedTuple):
             if name != label
         }
         return FileColumns(columns, None if label is None else _labels(self._cells(label), label))
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """Exactly so many."""
+        return int(self.file.metadata.num_rows)
+
+    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
+        """Return the columns of some rows at a time."""
+        import pyarrow
+
+        names = [name for name in self.names if block.wants(name)]
+        for batch in self.file.iter_batches(block.n_rows, columns=names, use_threads=False):
+            check_time()
+            part = pyarrow.Table.from_batches([batch])
+            columns = {
+                name: _column(part[name], is_categorical=name in block.categorical, rounding=block.rounding)
+                for name in names
+                if name != block.label
+            }
+            yield FileColumns(columns, None if block.label is None else _labels(part[block.label], block.label))
 
     def _cells(self, name: str) -> Any:
         check_time()

@@ -40,6 +40,8 @@ class Table:
         What was guessed and which columns were dropped, in sentences.
     left_out : dict
         For each dropped column the reason: words that follow its name.
+    n_before : int
+        Rows of the file that come before these, where it is read in blocks.
     """
 
     title: str
@@ -49,6 +51,7 @@ class Table:
     task: Task | None
     notes: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
+    n_before: int = 0
 
     def take(self, rows: NDArray[np.int64]) -> "Table":
         """Return the table of the rows with these numbers."""

@@ -42,6 +42,15 @@ def opened(path: Path) -> Iterator[TextIO]:
                 raise ValueError(f"{path} cannot be read as a table: {error}; is a quote not closed?") from None
 
 
+def about_n_lines(path: Path) -> int | None:
+    """Return about how many lines a text file has, from those at its beginning; None for a compressed one."""
+    with path.open("rb") as raw:
+        begin = raw.read(SAMPLE)
+    if begin.startswith(GZIP):
+        return None
+    return max(begin.count(b"\n") * path.stat().st_size // max(len(begin), 1), 1)
+
+
 def sample_of(path: Path) -> str:
     """Return the whole lines at the beginning of a text file, or say why it is none."""
     with path.open("rb") as raw:
