@@ -422,7 +422,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, metavar="FILE", help="a table of what was run (CSV)")
     parser.add_argument("--data", nargs="+", default=DATA, choices=DATA, metavar="NAME")
-    parser.add_argument("--folds", nargs="+", type=int, default=range(5), metavar="N", help="of the five, from 0")
+    parser.add_argument(
+        "--folds", nargs="+", type=int, default=range(5), choices=range(5), metavar="N", help="of the five, from 0"
+    )
     parser.add_argument(
         "--seconds", type=float, default=120.0, metavar="S", help="of a search (default: %(default)g)"
     )
