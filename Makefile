@@ -16,10 +16,15 @@ test:
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-# More examples of every property than `make test` has time for: FUZZ names tests, such as FUZZ=tests/interop.
+# More examples of every property than `make test` has time for, in another order each time: FUZZ names tests, such as
+# FUZZ=tests/interop, and SECONDS how long none is begun anew. SEED=N does the same again. Failing examples are kept in
+# .hypothesis, model files in build/fuzz.
 FUZZ ?= tests
+SEED := $(or $(SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
 fuzz: .venv/.installed-dev
-	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --hypothesis-profile=thorough $(FUZZ)
+	@echo "make fuzz SECONDS=$(SECONDS) SEED=$(SEED) FUZZ='$(FUZZ)'"
+	BILLHOOK_FUZZ_UNTIL=$$(($$(date +%s) + $(SECONDS))) BILLHOOK_FUZZ_SECONDS=$$(($(SECONDS) / 4)) BILLHOOK_FUZZ_SEED=$(SEED) \
+	    $(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --hypothesis-profile=thorough --hypothesis-seed=$(SEED) $(FUZZ)
 
 # The C reader of blobs on made-up ones, with sanitizers: SECONDS says for how long.
 SECONDS ?= 600

@@ -88,11 +88,19 @@ sphinx_gallery_conf = {
 }
 
 
+def listing(pages: list[str]) -> str:
+    """Return what puts pages into the menu."""
+    return "\n".join(["\n```{toctree}", ":hidden:", "", *pages, "```", ""])
+
+
 def complete(_app, name: str, content: list[str]) -> None:
-    """List the pages of results, and say at the end of each when its figures were last changed."""
+    """List the pages of results, and guides that nothing lists; say when figures were last changed."""
     if name == "results/README":
         pages = sorted(path.stem for path in (HERE / "results").glob("*.md") if path.stem != "README")
-        content[0] += "\n".join(["\n```{toctree}", ":hidden:", "", *pages, "paper/README", "```", ""])
+        content[0] += listing([*pages, "paper/README"])
+    elif name == "guides":
+        listed = {*content[0].splitlines(), *(HERE / "index.md").read_text().splitlines(), "index"}
+        content[0] += listing(sorted({path.stem for path in HERE.glob("*.md")} - listed))
     elif name.startswith("results/"):
         asked = ["git", "log", "-1", "--format=%cs, commit %h", "--", f"{name}.md"]
         found = subprocess.run(asked, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()

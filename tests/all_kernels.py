@@ -124,7 +124,7 @@ def coded_rows():
 
 
 def read_texts():
-    """Yield names and digests: a model of LightGBM as text, and trees in JSON."""
+    """Yield names and digests: a model of LightGBM as text, trees in JSON, and a message of protocol buffers."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -132,6 +132,7 @@ def read_texts():
 
     import billhook as bh
     from billhook.interop._json_parts import decode_trees
+    from billhook.interop._message import Message
     from made_up_lightgbm import model_text
 
     with TemporaryDirectory() as folder:
@@ -140,6 +141,8 @@ def read_texts():
         forest = bh.load(path)
     yield "text", digest(forest.threshold, forest.value, forest.row_weight, forest.set_bits, forest.left)
     data = json.dumps({"trees": [{"a": [k, "]"]} for k in range(20)]}).encode()
+    message = Message(memoryview(b"\x40\x01\x40\x80\x01\x4a\x02ab" * 9 + b"\x3a\x03\x07\xff\x7f"))
+    yield "message", digest(message.integers(8), message.integers(7), [bytes(one) for one in message.all_bytes(9)])
     yield "JSON", digest([tree["a"][0] for tree in decode_trees(data)["trees"]])
 
 

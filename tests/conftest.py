@@ -1,4 +1,6 @@
 import os
+import random
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +19,9 @@ from hypothesis import settings
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("quick")
+
+# When `make fuzz` begins no further test, in seconds since 1970.
+FUZZ_UNTIL = os.environ.get("BILLHOOK_FUZZ_UNTIL")
 
 # Written by `make test` where it could not install Debian packages: why not.
 TRIED = Path(__file__).parents[1] / ".venv" / ".tried-packages"
@@ -42,6 +47,14 @@ def pytest_collection_modifyitems(items):
     """Put the tests of the files that take longest first."""
     place = {str(Path(__file__).parent / name): number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(str(item.path), len(place)))
+    if FUZZ_UNTIL:  # other tests are the first each time, the same for the same seed and in all processes
+        random.Random(os.environ.get("BILLHOOK_FUZZ_SEED", "0")).shuffle(items)
+
+
+def pytest_runtest_setup():
+    """Begin no test of `make fuzz` after its time."""
+    if FUZZ_UNTIL and time.time() > float(FUZZ_UNTIL):
+        pytest.skip("the time of the fuzzing was over")
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -7,6 +7,8 @@ from operator import index
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
+# What a list of names in a message holds at most.
+MOST_NAMES, MOST_LETTERS = 60, 60
 UNITS = {"": 1, "B": 1, "KB": 1024, "KIB": 1024, "K": 1024, "MB": 1024**2, "MIB": 1024**2, "M": 1024**2}
 UNITS |= {"GB": 1024**3, "GIB": 1024**3, "G": 1024**3}
 
@@ -16,8 +18,14 @@ def resolve_name(name: object, table: Mapping[str, Value], missing: str, known: 
     if isinstance(name, str) and name in table:
         return table[name]
     near = get_close_matches(str(name), table, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"{known} {', '.join(table)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"{known} {_listed(list(table))}"
     raise ValueError(f"{missing} {name!r}; {hint}")
+
+
+def _listed(names: list[str]) -> str:
+    """Return names in a line, not all if they are many or long."""
+    shown = [name if len(name) <= MOST_LETTERS else f"{name[:MOST_LETTERS]}..." for name in names[:MOST_NAMES]]
+    return ", ".join(shown) + (f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else "")
 
 
 def as_int(value: Any, name: str) -> int:

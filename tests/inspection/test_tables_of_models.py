@@ -53,6 +53,16 @@ def test_a_table_gets_the_predictions_of_python_in_its_order(shop, tmp_path, suf
     assert done.notes == ()
 
 
+def test_decimal_commas_are_predicted_as_points_are(shop, tmp_path, monkeypatch):
+    monkeypatch.setattr("billhook.tables._read.CELLS", 512)  # several blocks
+    packed, frame, _ = shop
+    frame = frame.assign(age=[*np.arange(600.0) / 1000 + 1, *frame["age"][600:]])  # 1,234 may be thousands
+    frame.to_csv(tmp_path / "rows.csv", sep=";", decimal=",", index=False, float_format="%.3f")
+    found, done = written(packed, tmp_path / "rows.csv")
+    assert found["prediction"].tolist() == packed.predict(frame.round({"age": 3})).tolist()
+    assert done.notes == ("Numbers of column 'age' have decimal commas.",)
+
+
 def test_parquet_has_the_probabilities_in_full_and_the_labels_in_their_type(tmp_path):
     X, y = load_iris(return_X_y=True, as_frame=True)
     forest = bh.as_forest(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))

@@ -77,6 +77,7 @@ def test_millions_of_texts_come_some_at_a_time():
         b"\xff\xff\xff\xff\x0f\x01",  # a field whose number no format has
         b"\xc0\x00\x01",  # a tag that is longer than it needs to be
     ],
+    ids=bytes.hex,
 )
 def test_damaged_messages_are_refused(data):
     with pytest.raises(bh.ModelFileError, match="cut off, or damaged"):

@@ -17,6 +17,8 @@ HERE = Path(__file__).parents[1]
 # Where the sources are, wherever the extension is.
 SOURCES = sorted(Path(billhook.kernels.__file__).parent.glob("*.c"))
 OPTIONS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-shared"]
+# The digests of whole models: see tests/budget/test_locked_models.py.
+LOCK = HERE / "budget" / "locked_models.json"
 CROSS_COMPILE = HERE.parent / "tools" / "cross-compile-kernels"
 
 
@@ -30,8 +32,12 @@ def compile_kernels(compiler, folder, *options):
 
 
 def run_all_kernels(*arguments, **environment):
+    return run_json("all_kernels.py", *arguments, **environment)
+
+
+def run_json(script, *arguments, **environment):
     done = subprocess.run(
-        [sys.executable, HERE / "all_kernels.py", *arguments],
+        [sys.executable, HERE / script, *arguments],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -56,6 +62,7 @@ def test_every_compiler_and_instruction_set_gives_the_same_bits(compiler, machin
         pytest.skip("this is no x86-64")
     path = compile_kernels(compiler, tmp_path, "-O3", f"-march={machine}")
     assert run_all_kernels(str(path)) == installed
+    assert run_json("locked_models.py", "1", str(path)) == json.loads(LOCK.read_text())
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -61,6 +61,7 @@ def test_numbers_that_are_declared_as_names_are_names(tmp_path):
         ("1.5, 3,", "3,", "line 11 of .* has 4 cells; there are 5 columns"),
         ("1.5, 3,", "big, 3,", "declares 'size' as REAL|declares 'size' as real, but it holds 'big'"),
         ("red, 'it", "green, 'it", "does not declare 'green' as a value of \"shade's\""),
+        ("yes, no}", "Yes, no}", "does not declare 'yes' as a value of 'class'"),
         ("note string", "note relational", "line 7 of .* declares 'note' as 'relational'; known are numeric"),
         ("@attribute note string", "attribute note string", "line 7 of .* is not ARFF: 'attribute note"),
         ("@attribute note string", "@attribute", "line 7 of .* declares no attribute"),
@@ -82,3 +83,13 @@ def test_dates_are_left_out(tmp_path):
     (tmp_path / "rows.arff").write_text(text)
     table = read_features(tmp_path / "rows.arff", "class")
     assert table.left_out == {"note": "holds dates, which are not read"}
+
+
+def test_weka_separates_by_blanks_and_comments_end_a_row(tmp_path):
+    names = "@relation r\n@attribute a real\n@attribute b {'5%',six}\n@attribute y {u, v}\n@data\n"
+    rows = "1\t'5%',u % a comment\n2,six,v\n3 six u\n4\tsix\tv\n5,'5%',u,\n6,six,v % it's\n"
+    (tmp_path / "rows.txt").write_text((names + rows).replace("1\t", "1,"))
+    table = read_table(tmp_path / "rows.txt", "y")
+    assert table.columns[0].tolist() == [1, 2, 3, 4, 5, 6]
+    assert table.columns[1].codes.tolist() == [0, 1, 1, 1, 0, 1]
+    assert table.y.tolist() == ["u", "v"] * 3

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from billhook.tables import Categorical, _collect, read_features, read_table
+from billhook.tables import Categorical, _cells, _collect, read_features, read_table
 
 MISSING = ["", "NA", "n/a", "NaN", "null", "None", "?"]
 
@@ -87,7 +87,7 @@ def test_any_float_and_text_comes_back(tmp_path_factory, cells, delimiter):
     table = read_features(path, "y", categorical=("word",))
     np.testing.assert_array_equal(column(table, "x"), frame["x"].to_numpy(np.float32))
     expected = [text.strip() for _, text in cells]
-    assert column(table, "word") == [None if _collect.is_missing(text) else text for text in expected]
+    assert column(table, "word") == [None if _cells.is_missing(text) else text for text in expected]
 
 
 def test_a_text_far_down_makes_the_whole_column_text(tmp_path, monkeypatch):
@@ -149,7 +149,7 @@ def test_the_index_of_a_data_frame_is_left_out(tmp_path):
         ("y\n1\n2\n", "has no column beside 'y'"),
         ("a,b,yy\n1,2,3\n", "has no column 'y'; did you mean 'yy'"),
         ("a,b,kind\n1,2,3\n", "has no column 'y'; its columns are a, b, kind"),
-        ("a;y\n1,5;0\n2;1\n-3,25;0\n", "'a' of .* holds '-3,25' in row 3: write numbers with a decimal point"),
+        ('a,y\n"1,5",0\n2,1\n"-3,25",0\n', "'a' of .* holds '-3,25' in row 3: write numbers with a decimal point"),
         ("a,y\n1,0\n2,\n3,1\n4,\n", "has 2 empty cells among 4, the first in row 2: fill them in, or remove"),
         ("a,y\n1,0\n1,1\n1,1\n", "no column to learn from beside 'y': 'a' is 1 in every row"),
         ("a,y\n1,5\n2,5\n", "is '5' in every row: nothing to learn"),
@@ -209,14 +209,6 @@ def test_a_word_among_numbers_is_named(tmp_path):
     assert read_table(tmp_path / "rows.csv", "y").left_out == {"a": why}
 
 
-def test_decimal_commas_are_refused_however_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(_collect, "MOST_TEXTS", 50)
-    lines = "\n".join(f"{k},{k};{k % 5};{k % 2}" for k in range(100))
-    (tmp_path / "rows.csv").write_text(f"a;b;y\n{lines}\n")
-    with pytest.raises(ValueError, match=r"'a' of .*rows.csv holds '0,0': write numbers with a decimal point"):
-        read_table(tmp_path / "rows.csv", "y")
-
-
 def test_texts_without_end_are_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(_collect, "MOST_TEXTS", 50)
     monkeypatch.setattr(_collect, "BLOCK", 10)
@@ -251,8 +243,179 @@ def test_numbers_that_are_remembered_are_those_that_stand_there(tmp_path, monkey
     table = read_features(tmp_path / "rows.csv")
     for name in ("few", "many", "ceases", "begins"):
         with np.errstate(over="ignore"):
-            expected = np.array([_collect.as_number(str(cell)) for cell in cells[name]]).astype(np.float32)
+            expected = np.array([_cells.as_number(str(cell)) for cell in cells[name]]).astype(np.float32)
         assert column(table, name).tobytes() == expected.tobytes()
     for name in ("texts", "underlined"):
         stripped = [str(cell).strip() for cell in cells[name]]
-        assert column(table, name) == [None if _collect.is_missing(text) else text for text in stripped]
+        assert column(table, name) == [None if _cells.is_missing(text) else text for text in stripped]
+
+
+# What a cell becomes that holds a number, beside others of its column with decimal commas.
+WITH_COMMAS = {
+    "0,5": 0.5,
+    "-3,25": -3.25,
+    "+1,": 1.0,
+    ",5": 0.5,
+    "-,5": -0.5,
+    "1.234,5": 1234.5,
+    "-1.234.567,25": -1234567.25,
+    "1,5e-3": 0.0015,
+    "1,5E3": 1500.0,
+    " 7 ": 7.0,
+    "1e2": 100.0,
+    "2.000": 2000.0,
+    "": np.nan,
+    "NA": np.nan,
+    "#N/A": np.nan,
+}
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("first", [0, 5, 600])
+def test_decimal_commas_are_read_wherever_they_begin(delimiter, first, tmp_path):
+    cells = ["3"] * first + list(WITH_COMMAS)
+    lines = [delimiter.join((cell, str(k % 5), "ab"[k % 2])) for k, cell in enumerate(cells)]
+    (tmp_path / "rows.csv").write_text("\n".join([delimiter.join(("a", "b", "y")), *lines]) + "\n")
+    table = read_table(tmp_path / "rows.csv", "y")
+    expected = [3.0] * first + list(WITH_COMMAS.values())
+    np.testing.assert_array_equal(column(table, "a"), np.array(expected, np.float32))
+    assert table.notes[0] == "Numbers of column 'a' have decimal commas."
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["1,5", "1.5", "2,5"], "'a' of .* holds '1,5' in row 1: write numbers with a decimal point"),
+        (["1,500", "12,250", "3"], "'a' of .* holds '1,500', thousands or decimals: write numbers with a decimal"),
+        (["1,5", "1.234", "2,5"], "'a' of .* holds '1,5' in row 1: write numbers"),
+        (["1,500,000", "12,250", "3"], "'a' of .* holds '1,500,000' in row 1: write numbers"),
+    ],
+)
+def test_commas_that_could_be_something_else_are_refused(cells, message, tmp_path):
+    lines = "".join(f"{cell};{k};{'ab'[k % 2]}\n" for k, cell in enumerate(cells * 10))
+    (tmp_path / "rows.csv").write_text(f"a;b;y\n{lines}")
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "rows.csv", "y")
+
+
+def test_one_column_tells_what_the_commas_of_another_are(tmp_path):
+    lines = "".join(f"{k % 9 + 1},500;{k},5;{k % 3},25\n" for k in range(30))
+    (tmp_path / "rows.csv").write_text(f"a;b;y\n{lines}")
+    table = read_table(tmp_path / "rows.csv", "y")
+    assert column(table, "a").tolist() == [k % 9 + 1.5 for k in range(30)]
+    assert table.y.tolist() == [k % 3 + 0.25 for k in range(30)]
+    assert table.task == "regression"
+    assert table.notes[0] == "Numbers of column 'a' and of 2 others have decimal commas."
+
+
+def test_labels_with_commas_are_as_clear_as_columns(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;y\n" + "".join(f"{k};{k % 9 + 1},500\n" for k in range(30)))
+    with pytest.raises(ValueError, match=r"label column 'y' of .* holds '1,500', thousands or decimals"):
+        read_table(path, "y")
+    path.write_text("a,y\n" + "".join(f'{k},"{k},5"\n' for k in range(50)))
+    with pytest.raises(ValueError, match=r"label column 'y' of .* holds '0,5': write numbers with a decimal point"):
+        read_table(path, "y")
+
+
+def test_many_different_numbers_with_commas_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(_collect, "MOST_TEXTS", 50)
+    lines = "\n".join(f"{k},{k};{k % 5};{k % 2}" for k in range(100))
+    (tmp_path / "rows.csv").write_text(f"a;b;y\n{lines}\n")
+    expected = np.array([float(f"{k}.{k}") for k in range(100)], np.float32)
+    np.testing.assert_array_equal(column(read_table(tmp_path / "rows.csv", "y"), "a"), expected)
+
+
+@pytest.mark.parametrize("mark", ["-", "--", ".", "*", "\u2013"])
+@pytest.mark.parametrize("first", [0, 600])
+def test_a_mark_among_numbers_is_a_missing_one_and_else_a_category(mark, first, tmp_path):
+    cells = ["1.5"] * first + [mark, "2.5", "3.5", mark] * 3
+    flags = [(mark, "")[k // 3 % 2] for k in range(len(cells))]
+    lines = "".join(f"{cell},{flag},{k % 2}\n" for k, (cell, flag) in enumerate(zip(cells, flags, strict=True)))
+    (tmp_path / "rows.csv").write_text(f"a,b,y\n{lines}")
+    table = read_table(tmp_path / "rows.csv", "y")
+    expected = [np.nan if cell == mark else float(cell) for cell in cells]
+    np.testing.assert_array_equal(column(table, "a"), np.array(expected, np.float32))
+    assert column(table, "b") == [flag or None for flag in flags]
+
+
+def test_a_text_among_few_enough_numbers_is_named(tmp_path):
+    lines = "".join(f"{'<0.1' if k % 5 == 0 else k % 40},{k % 7},{k % 2}\n" for k in range(400))
+    (tmp_path / "rows.csv").write_text(f"a,b,y\n{lines}")
+    notes = read_table(tmp_path / "rows.csv", "y").notes
+    assert "Column 'a' is categorical, as it holds '<0.1' among numbers: correct it, or mark missing" in notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("2024-{0:02}-{1:02}", "holds dates or times, which are not read"),
+        ("{1:02}.{0:02}.2024", "holds dates or times"),
+        ("2024-{0:02}-{1:02}T12:00:00Z", "holds dates or times"),
+        ("{0}:{1:02}", "holds dates or times"),
+        ("{0}{1:02}%", "holds '1001%', which is not read as a number: write digits and a decimal point only"),
+        ("${0}{1:02}.50", "holds '$1001.50', which is not read as a number"),
+        ("{0}'{1:03}", 'holds "1\'001", which is not read as a number'),
+        ("\u2212{0}{1:02}", "holds '\u22121001', which is not read as a number"),
+        ("person {0} {1}", "is text with 336 different values"),
+    ],
+)
+def test_columns_that_would_need_a_hand_are_left_out_with_the_reason(written, why, tmp_path):
+    cells = [written.format(month, day) for month in range(1, 13) for day in range(1, 29)]
+    lines = "".join(f'{k % 7},"{cell}",{k % 2}\n' for k, cell in enumerate(cells))
+    (tmp_path / "rows.csv").write_text(f"a,b,y\n{lines}")
+    assert read_table(tmp_path / "rows.csv", "y").left_out["b"].startswith(why)
+
+
+def test_the_row_names_of_r_are_a_column(tmp_path):
+    frame = made_up(np.random.default_rng(0))
+    lines = frame.to_csv(index=False).splitlines()
+    frame["colour"] = "red"
+    text = frame.to_csv(index=True, index_label=False)
+    assert text.splitlines()[0] == lines[0]
+    (tmp_path / "rows.csv").write_text(text)
+    table = read_table(tmp_path / "rows.csv", "y")
+    assert table.left_out["rownames"] == "numbers the rows"
+    np.testing.assert_array_equal(column(table, "size"), frame["size"].to_numpy(np.float32))
+
+
+def test_a_delimiter_at_the_end_of_rows_or_of_all_lines_is_no_column(tmp_path):
+    rows = "".join(f"{k},{k % 3},{k % 2},\n" for k in range(20))
+    for names in ("a,b,y\n", "a,b,y,\n"):
+        (tmp_path / "rows.csv").write_text(names + rows)
+        assert read_table(tmp_path / "rows.csv", "y").names == ("a", "b")
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + rows * 40 + "1,2,1,5\n")
+    with pytest.raises(ValueError, match=r"line 802 of .* has 4 cells; there are 3 columns: put cells that hold"):
+        read_table(tmp_path / "rows.csv", "y")
+
+
+def test_a_first_line_like_the_rows_holds_no_names(tmp_path):
+    rows = "".join(f"5.{k % 9},{k % 4},{'setosa' if k < 25 else 'virginica'}\n" for k in range(50))
+    (tmp_path / "iris.data").write_text(rows)
+    table = read_table(tmp_path / "iris.data", "-1")
+    assert table.names == ("0", "1")
+    assert len(table.y) == 50
+    # Wavelengths are names, as the name beside them is no value.
+    (tmp_path / "rows.csv").write_text(rows.replace("5.0,0,setosa", "450.5,451.5,kind", 1))
+    assert read_table(tmp_path / "rows.csv", "kind").names == ("450.5", "451.5")
+
+
+@pytest.mark.parametrize("said", ["sep=;", '"sep=;"', "SEP=;"])
+def test_a_line_that_says_the_delimiter_is_heeded(said, tmp_path):
+    (tmp_path / "rows.csv").write_text(f"{said}\na;b;y\n" + "".join(f"{k},5;{k};{k % 2}\n" for k in range(20)))
+    table = read_table(tmp_path / "rows.csv", "y")
+    assert column(table, "a").tolist() == [k + 0.5 for k in range(20)]
+
+
+@pytest.mark.parametrize("title", ["# made by a device", "Measurements of 2024", "Measurements"])
+def test_a_title_above_the_names_is_named(title, tmp_path):
+    (tmp_path / "rows.csv").write_text(f"{title}\na,b,y\n" + "".join(f"{k},{k},{k % 2}\n" for k in range(20)))
+    with pytest.raises(ValueError, match=f"first line of .* has 1 cell, '{title[:9]}.*, and most below it have 3"):
+        read_table(tmp_path / "rows.csv", "y")
+
+
+def test_of_ten_thousand_columns_not_all_are_listed(tmp_path):
+    names = ",".join(f"x{k}" for k in range(10_000))
+    (tmp_path / "rows.csv").write_text(f"{names},y\n" + ",".join("1" * 10_001) + "\n")
+    with pytest.raises(ValueError, match=r"no column 'klass'; its columns are x0, x1, .*x59 and 9,941 more$"):
+        read_table(tmp_path / "rows.csv", "klass")

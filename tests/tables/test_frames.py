@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.tables import (
     Categorical,
-    _collect,
+    _cells,
     encode,
     features_of,
     frame_columns,
@@ -296,7 +296,7 @@ CELLS = {
     # What marks a missing value in files is a value in frames.
     "text": st.none()
     | st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5).filter(
-        lambda text: not _collect.is_missing(text)
+        lambda text: not _cells.is_missing(text)
     ),
 }
 

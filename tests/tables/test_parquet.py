@@ -81,5 +81,53 @@ def test_what_is_no_parquet_is_said(tmp_path):
     pd.DataFrame({"a": [1.0, 2.0], "y": [datetime.date(2020, 1, k) for k in (1, 2)]}).to_parquet(
         tmp_path / "d.parquet"
     )
-    with pytest.raises(ValueError, match="the label column 'y' is of the type date32"):
+    with pytest.raises(ValueError, match=r"the label column 'y' of .*d.parquet is of the type date32"):
         read_table(tmp_path / "d.parquet", "y")
+
+
+def test_what_parquet_can_hold_and_a_model_cannot_is_left_out(tmp_path):
+    """Views of text are text; dictionaries are what their values are."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    n_rows = 24
+    texts = ["a", "b"] * (n_rows // 2)
+    columns = {
+        "half": pyarrow.array(np.arange(n_rows).astype(np.float16)),
+        "unsigned": pyarrow.array(np.arange(n_rows, dtype=np.uint64) * np.uint64(2**59)),
+        "large text": pyarrow.array(texts, pyarrow.large_string()),
+        "view": pyarrow.array(texts, pyarrow.string_view()),
+        "dictionary of numbers": pyarrow.array([k % 3 for k in range(n_rows)]).dictionary_encode(),
+        "bytes": pyarrow.array([text.encode() for text in texts]),
+        "dictionary of bytes": pyarrow.array([text.encode() for text in texts]).dictionary_encode(),
+        "list": pyarrow.array([[1, 2]] * n_rows),
+        "parts": pyarrow.array([{"a": 1}] * n_rows),
+        "when": pyarrow.array([datetime.datetime(2020, 1, 1)] * n_rows),
+        "time": pyarrow.array([datetime.timedelta(k) for k in range(n_rows)]),
+        "nothing": pyarrow.nulls(n_rows),
+        "digits": pyarrow.array([str(k) for k in range(n_rows)]),
+        "y": pyarrow.array(texts),
+    }
+    parquet.write_table(pyarrow.table(columns), tmp_path / "rows.parquet")
+    table = read_table(tmp_path / "rows.parquet", "y")
+    assert table.names == ("half", "unsigned", "large text", "view", "dictionary of numbers")
+    assert table.columns[1].tolist() == [float(k * 2**59) for k in range(n_rows)]
+    assert table.left_out["digits"].endswith("though all are numbers: make it a column of numbers")
+    assert table.left_out["bytes"] == "is of the type binary, which is not read"
+    assert table.left_out["nothing"] == "has no value in any row"
+
+
+def test_an_infinite_class_is_refused(tmp_path):
+    pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, np.inf, 1.0]}).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=r"label column 'y' of .* has an infinite number in row 2"):
+        read_table(tmp_path / "rows.parquet", "y")
+
+
+def test_a_damaged_page_is_said(tmp_path):
+    path = tmp_path / "rows.parquet"
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=500), "y": [0, 1] * 250})
+    frame.to_parquet(path, write_page_checksum=True)
+    data = bytearray(path.read_bytes())
+    data[1000] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(OSError, match=r"rows.parquet is damaged: column 'a' cannot be read"):
+        read_table(path, "y")

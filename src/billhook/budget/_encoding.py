@@ -101,12 +101,20 @@ def encode_table(
         weight=weights,
         feature_names=encoding.feature_names,
         loss=loss,
+        groups=table.groups,
+        times=table.times,
     )
     is_ordered = has_categories_to_order(table) and all(column.kind != "one_hot" for column in encoding.columns)
     recode = OrderedFeatures(_with_columns_of(table, X)) if is_ordered and known is None else None
     if known is None:
         notes = (*_notes_on(encoding), *notes)
     return EncodedTable(replace(rows, recode=recode), encoding, notes)
+
+
+def _codes_and_numbers(table: Table) -> NDArray[np.float32]:
+    """Return a column of numbers for each of the table: equal rows are equal there."""
+    columns = (column.codes if isinstance(column, Categorical) else column for column in table.columns)
+    return np.stack([np.asarray(column, np.float32) for column in columns], axis=1)
 
 
 def _with_columns_of(table: Table, X: NDArray[np.float32]) -> Table:
@@ -137,8 +145,15 @@ def choose_encoding(
         numbers = sample_row_numbers(labels, len(table.y), MOST_ROWS, seed)
         table, weight = table.take(numbers), None if weight is None else weight[numbers]
     is_classification = table.task != "regression"
-    unencoded = np.zeros((len(table.y), 1), np.float32)
-    whole = training_rows(unencoded, table.y, is_classification=is_classification, weight=weight, loss=loss)
+    whole = training_rows(
+        _codes_and_numbers(table),
+        table.y,
+        is_classification=is_classification,
+        weight=weight,
+        loss=loss,
+        groups=table.groups,
+        times=table.times,
+    )
     gaps: list[float] = []
     for number in range(N_SPLITS):
         split = split_rows(whole, number, seed)

@@ -59,6 +59,8 @@ def fit_table(
     class_weight: Any = None,
     costs: Any = None,
     categorical: CategoricalEncoding | None = None,
+    group: str | None = None,
+    split: str | None = None,
     model: Any = None,
     time_limit: float | None = 60.0,
     n_trials: int | None = None,
@@ -113,6 +115,12 @@ def fit_table(
         in learning by what mistakes on them cost, unless `class_weight` is given.
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
+    group : str, optional
+        A column that is no feature but says which rows belong together, as those of one patient: they are held out
+        together, so that the score is that for others.
+    split : str, optional
+        ``"time:COLUMN"``: the latest rows by this column, numbers or dates, are held out, so that the score is that
+        for later ones. It is no feature.
     model : Forest, fitted estimator, or path of a model file, optional
         An ensemble to compress instead of growing one. Give rows that it has not seen.
     time_limit : float
@@ -187,6 +195,8 @@ def fit_table(
         class_weight=class_weight,
         costs=costs,
         categorical=categorical,
+        group=group,
+        split=split,
         model=model,
         random_state=seed,
     )
@@ -205,7 +215,8 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
-            unsuitable |= {"costs": costs, "compare": compare or None, "resume": resume}
+            unsuitable |= {"costs": costs, "group": group, "split": split, "compare": compare or None}
+            unsuitable["resume"] = resume
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
@@ -216,7 +227,8 @@ def fit_table(
                 )
             of_reading = clock if n_trials is None else Clock(None)
             with in_time(of_reading, "reading", str(table) if isinstance(table, str | PathLike) else "the table"):
-                read = _read(table, label, task, "nearest" if forest is None else forest.rounding)
+                rounding = "nearest" if forest is None else forest.rounding
+                read = _read(table, label, task, rounding, group=group, split=split)
             title, read_notes = read.title, read.notes
             if costs is not None:
                 scoring = _scoring_by_cost(costs, read)
@@ -304,18 +316,20 @@ def checked_seed(random_state: int | None) -> int:
     return seed
 
 
-def _read(table: Any, label: str | None, task: str | None, rounding: str) -> Table:
+def _read(
+    table: Any, label: str | None, task: str | None, rounding: str, *, group: str | None, split: str | None
+) -> Table:
     if isinstance(table, Table):
-        if label is not None or task is not None:
-            raise ValueError("a Table knows its labels and its task: leave label and task out")
+        if not all(option is None for option in (label, task, group, split)):
+            raise ValueError("a Table knows its labels, task and groups: leave label, task, group and split out")
         return table
     if label is None:
         raise ValueError("label must be the name of the column to predict, not None")
     if isinstance(table, str | PathLike):
-        return read_table(table, label, task=task, rounding=rounding)
+        return read_table(table, label, task=task, rounding=rounding, group=group, split=split)
     if not is_frame(table):
         raise TypeError(f"table must be the path of a file or a data frame, not {type(table).__name__}")
-    return table_of_frame(table, label, task=task, rounding=rounding)
+    return table_of_frame(table, label, task=task, rounding=rounding, group=group, split=split)
 
 
 def _forest_of(model: Any) -> Forest:

@@ -346,7 +346,7 @@ class Search(TimedResults):
     def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
         """Return the best for a budget, without those that are far below: at most so many."""
         best = self.candidates(budget, final=final)[:most]
-        # By how much scores differ by chance is not known of any unit, nor of numbers: one row can be far off.
+        # By how much scores differ by chance is known of shares of one only; of numbers, a single row can be far off.
         if not best or self.perfect != 1.0 or self.trying.rows.classes is None:
             return best
         highest = max(one.score for one in best)

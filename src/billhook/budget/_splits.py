@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from billhook._types import RowNumbers, Vector
 from billhook.budget._regression_loss import SQUARES, RegressionLoss
+from billhook.budget._units import times_before, units_of
 
 HELD_OUT = 0.15
+# Of so many draws of groups the one is taken that holds out most nearly the share of rows.
+DRAWS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +22,9 @@ class TrainingRows:
 
     `classes` are the labels of the class numbers; None for regression. `recode` learns features that depend on labels
     again for every split, so that labels of held-out rows are never in them. `loss` is that of regression.
+
+    Rows of one of the `groups`, numbered from 0, are on one side of every split, and so are equal rows. With `times`
+    the rows to judge by are later than all that are learned from.
     """
 
     X: NDArray[np.float32]
@@ -28,6 +34,8 @@ class TrainingRows:
     feature_names: tuple[str, ...] | None = None
     recode: "Recode | None" = None
     loss: RegressionLoss = SQUARES
+    groups: RowNumbers | None = None
+    times: Vector | None = None
 
     @property
     def n_rows(self) -> int:
@@ -44,6 +52,11 @@ class TrainingRows:
         """Whether a value is missing."""
         # One feature at a time: of all, it would take a fourth of the memory of the rows.
         return any(bool(np.isnan(self.X[:, k]).any()) for k in range(self.X.shape[1]))
+
+    @cached_property
+    def units(self) -> RowNumbers | None:
+        """For each row the number of what is never parted; None if every row is alone."""
+        return units_of(self.X, self.y, self.groups)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -79,23 +92,33 @@ def training_rows(
     class_weight: Any = None,
     feature_names: tuple[str, ...] | None = None,
     loss: RegressionLoss | None = None,
+    groups: NDArray[Any] | None = None,
+    times: Vector | None = None,
 ) -> TrainingRows:
     """Return rows to learn from, their labels as class numbers; rows of weight 0 are left out."""
     weights = row_weights(y, weight, class_weight, is_classification=is_classification)
     if not weights.all():  # they say nothing, and a class of such rows is none
-        X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
+        kept = weights > 0.0
+        X, y, weights = X[kept], y[kept], weights[kept]
+        groups = None if groups is None else groups[kept]
+        times = None if times is None else times[kept]
     if (weights != np.rint(weights)).any():  # whole ones count rows, as leaves do
         weights = weights / weights.mean()
+    if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+        if groups.max() == 0:
+            raise ValueError("all rows are of one group: there is no other to hold out")
+    apart: dict[str, Any] = {"groups": groups, "times": times}
     if not is_classification:
         loss, target = loss or SQUARES, np.asarray(y, np.float64)
         loss.check_targets(target)
-        return TrainingRows(X, target, weights, None, feature_names, loss=loss)
+        return TrainingRows(X, target, weights, None, feature_names, loss=loss, **apart)
     if loss is not None:
         raise ValueError(f"loss={loss.name!r} is for regression, and the labels are classes: leave it out")
     classes, numbers = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(f"y has one class only, {classes.tolist()[0]!r}: there is nothing to tell apart")
-    return TrainingRows(X, numbers, weights, classes, feature_names)
+    return TrainingRows(X, numbers, weights, classes, feature_names, **apart)
 
 
 class Recode(Protocol):
@@ -120,28 +143,77 @@ class Split:
 def split_rows(rows: TrainingRows, number: int, seed: int) -> Split:
     """Return the rows split the `number`-th time: 15 % of each class are held out, and no class whole.
 
-    Numbers are parted by rank, so that both sides have about the same ones.
+    Numbers are parted by rank, so that both sides have about the same ones. Groups and equal rows are not parted;
+    rows with times are split by them.
     """
+    units = rows.units
+    if rows.times is not None:
+        return _split_by_time(rows, rows.times, units, number)
     random = np.random.default_rng([seed, number])
-    shuffled = random.permutation(rows.n_rows)
-    ordered = shuffled[np.argsort(rows.y[shuffled], kind="stable")]
-    if rows.classes is not None:
-        group = np.searchsorted(rows.y[ordered], np.arange(rows.classes.size + 1))
+    is_held = _drawn(rows.y, rows.classes, random) if units is None else _drawn_units(rows, units, random)
+    return Split(number, np.flatnonzero(~is_held), np.flatnonzero(is_held))
+
+
+def _split_by_time(rows: TrainingRows, times: Vector, units: RowNumbers | None, number: int) -> Split:
+    train, held_out = times_before(times, number, HELD_OUT)
+    if units is not None:  # what is judged was not learned from before, if it is not nearly all
+        is_new = ~np.isin(units[train], units[held_out])
+        if 2 * np.count_nonzero(is_new) > train.size and np.unique(rows.y[train[is_new]]).size > 1:
+            train = train[is_new]
+    return Split(number, train, held_out)
+
+
+def _drawn(y: NDArray[Any], classes: NDArray[Any] | None, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which of some rows are held out, by chance and with a share of each class."""
+    shuffled = random.permutation(len(y))
+    ordered = shuffled[np.argsort(y[shuffled], kind="stable")]
+    if classes is not None:
+        group = np.searchsorted(y[ordered], np.arange(classes.size + 1))
     else:
-        n_groups = max(1, min(20, rows.n_rows // 20))
-        group = np.linspace(0, rows.n_rows, n_groups + 1).astype(np.int64)
+        n_groups = max(1, min(20, len(y) // 20))
+        group = np.linspace(0, len(y), n_groups + 1).astype(np.int64)
         ordered = np.concatenate([random.permutation(part) for part in np.split(ordered, group[1:-1])])
     sizes = np.diff(group)
     if sizes.max() < 2:
-        what = "no two of a class" if rows.classes is not None else f"n_samples={rows.n_rows}"
-        raise ValueError(f"{rows.n_rows} rows, {what}, are too few: some have to be held out")
+        what = "no two of a class" if classes is not None else f"n_samples={len(y)}"
+        raise ValueError(f"{len(y)} rows, {what}, are too few: some have to be held out")
     # Shares of a row go to the groups by chance, so that many small classes together have their share.
     held = np.minimum(np.floor(sizes * HELD_OUT + random.random(sizes.size)), sizes - 1).astype(np.int64)
     if not held.any():
         held[sizes.argmax()] = 1
-    place = np.arange(rows.n_rows) - np.repeat(group[:-1], sizes)
-    is_held = place < np.repeat(held, sizes)
-    return Split(number, np.sort(ordered[~is_held]), np.sort(ordered[is_held]))
+    place = np.arange(len(y)) - np.repeat(group[:-1], sizes)
+    is_held = np.zeros(len(y), np.bool_)
+    is_held[ordered[place < np.repeat(held, sizes)]] = True
+    return is_held
+
+
+def _drawn_units(rows: TrainingRows, units: RowNumbers, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which rows are held out: whole units, by the label of their first row."""
+    _, first = np.unique(units, return_index=True)
+    y, classes = rows.y[first], rows.classes
+    if classes is not None and np.bincount(y).max() < 2:  # of two groups, say, one is held out whatever its classes
+        classes = None
+    best, nearest = None, np.inf
+    for _ in range(DRAWS):
+        is_held = _drawn(y, classes, random)[units]
+        _give_back_classes(rows, units, is_held)
+        miss = abs(np.count_nonzero(is_held) / rows.n_rows - HELD_OUT)
+        if is_held.any() and miss < nearest:
+            best, nearest = is_held, miss
+    if best is None:
+        raise ValueError(
+            f"{first.size:,} groups of rows are too few: some have to be held out, and every class be in others"
+        )
+    return best
+
+
+def _give_back_classes(rows: TrainingRows, units: RowNumbers, is_held: NDArray[np.bool_]) -> None:
+    """Have every class among the rows to learn from."""
+    if rows.classes is None:
+        return
+    for lost in np.flatnonzero(np.bincount(rows.y[~is_held], minlength=rows.classes.size) == 0):
+        if not (rows.y[~is_held] == lost).any():
+            is_held[units == units[np.argmax(rows.y == lost)]] = False
 
 
 def sample_rows(rows: TrainingRows, most: int, seed: int) -> TrainingRows:
@@ -150,7 +222,15 @@ def sample_rows(rows: TrainingRows, most: int, seed: int) -> TrainingRows:
         return rows
     some = sample_row_numbers(rows.y if rows.classes is not None else None, rows.n_rows, most, seed)
     recode = None if rows.recode is None else rows.recode.take(some)
-    return replace(rows, X=rows.X[some], y=rows.y[some], weight=rows.weight[some], recode=recode)
+    return replace(
+        rows,
+        X=rows.X[some],
+        y=rows.y[some],
+        weight=rows.weight[some],
+        recode=recode,
+        groups=None if rows.groups is None else rows.groups[some],
+        times=None if rows.times is None else rows.times[some],
+    )
 
 
 def sample_row_numbers(labels: NDArray[Any] | None, n_rows: int, most: int, seed: int) -> RowNumbers:

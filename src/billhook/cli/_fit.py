@@ -60,6 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
                 class_weight=arguments.class_weight,
                 costs=arguments.costs,
                 categorical=arguments.categorical,
+                group=arguments.group,
+                split=arguments.split,
                 model=arguments.model,
                 time_limit=arguments.time_limit,
                 n_trials=arguments.trials,

@@ -27,7 +27,7 @@ from billhook.budget import (
     training_rows,
 )
 from billhook.codegen import target_named
-from billhook.estimators._forest_estimator import ForestEstimator
+from billhook.estimators._forest_estimator import ForestEstimator, groups_of
 from billhook.estimators._frames import frame_features, frame_table, has_categories
 from billhook.forest import Forest
 from billhook.interop import as_forest
@@ -82,6 +82,7 @@ class CompactForest(ForestEstimator):
         y: Any,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         progress: Callable[[Search], None] | None = None,
     ) -> Self:
         """Search, and learn the best model from all rows.
@@ -93,6 +94,8 @@ class CompactForest(ForestEstimator):
         y : array
         sample_weight : array, optional
             Weights that are whole numbers count as so many rows; of others only the ratio matters.
+        groups : array, optional
+            For each row its group, such as the patient: rows of one group are held out together.
         progress : function, optional
             Called with the search after each batch of trials.
         """
@@ -101,7 +104,7 @@ class CompactForest(ForestEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         clock = Clock(checked_time_limit(self.time_limit, n_trials))
         of_choice = clock if n_trials is None else None
-        rows, encoding, notes = self._training_rows(X, y, sample_weight, limit, seed, clock=of_choice)
+        rows, encoding, notes = self._training_rows(X, y, sample_weight, limit, seed, clock=of_choice, groups=groups)
         result = fit(
             rows,
             limit,
@@ -153,6 +156,7 @@ class CompactForest(ForestEstimator):
         seed: int,
         fitted: Packed | None = None,
         clock: Clock | None = None,
+        groups: ArrayLike | None = None,
     ) -> tuple[TrainingRows, Encoding | None, tuple[str, ...]]:
         """Return the rows to learn from and, if columns are categorical, how they became features.
 
@@ -166,6 +170,7 @@ class CompactForest(ForestEstimator):
         if has_categories(X):
             options: dict[str, Any] = {"is_classification": is_classification, "reset": reset}
             table, weight = frame_table(self, X, y, sample_weight, **options)
+            table = replace(table, groups=groups_of(groups, len(table.y)))
             encoded = encode_table(
                 table,
                 limit,
@@ -188,6 +193,7 @@ class CompactForest(ForestEstimator):
             class_weight=self.class_weight,
             feature_names=None if names is None else tuple(names),
             loss=loss,
+            groups=groups_of(groups, len(X)),
         )
         return rows, None, ()
 

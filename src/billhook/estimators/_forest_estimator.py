@@ -19,6 +19,18 @@ def as_weights_of(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[n
     return weight
 
 
+def groups_of(groups: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
+    """Return the number of the group of each row."""
+    if groups is None:
+        return None
+    cells = np.asarray(groups)
+    if cells.shape != (n_rows,):
+        raise ValueError(f"groups has shape {cells.shape} for {n_rows} rows")
+    if any(cell is None or cell != cell for cell in cells.tolist()):
+        raise ValueError("groups holds missing values: give every row a group")
+    return np.unique(cells, return_inverse=True)[1].astype(np.int64)
+
+
 class ForestEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What the estimators that fit a forest and prune or refine it have in common.
 

@@ -1,6 +1,7 @@
 """Tables of data: their columns, how they become features, and readers of CSV, ARFF and Parquet."""
 
-from billhook.tables._collect import is_number, text_of
+from billhook.tables._cells import is_number
+from billhook.tables._collect import text_of
 from billhook.tables._columns import (
     MOST_CATEGORIES,
     MOST_NAMED,

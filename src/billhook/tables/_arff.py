@@ -6,17 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from billhook.tables._cells import is_missing, is_number
 from billhook.tables._collect import (
-    BlockOptions,
+    FileBlocks,
     FileColumns,
     LabelColumn,
     ReadAs,
+    ReadOptions,
     TextRows,
     UnusableColumn,
     blocks_of,
     collect,
     grouped,
-    is_number,
 )
 from billhook.tables._columns import Categorical
 from billhook.tables._text import about_n_lines, opened, sample_of
@@ -24,6 +25,8 @@ from billhook.tables._text import about_n_lines, opened, sample_of
 NUMBERS = ("numeric", "real", "integer")
 # A quoted text, in which a backslash takes away a quote's meaning; or anything up to a comma.
 CELL = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,]*))\s*(,|$)""")
+# What stands before a comment: quoted texts, and all else but quotes and the sign of percent.
+ROW = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"%])*""")
 NAME = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""", re.IGNORECASE)
 
 
@@ -52,44 +55,47 @@ class Arff(NamedTuple):
         """Nothing is guessed."""
         return ()
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+    def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns."""
-        return self._columns(self._blocks, BlockOptions(None, label, categorical, rounding, 0))
+        return self._columns(self._blocks, asked)
 
     @property
     def about_n_rows(self) -> int | None:
         """As many as the lines at the beginning let expect; None for a compressed file."""
         return about_n_lines(self.path)
 
-    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
         """Return the columns of some rows at a time."""
-        for group in grouped(self._blocks(), block.n_rows):
-            yield self._columns(partial(iter, group), block)
+        groups = grouped(self._blocks(), n_rows)
+        return FileBlocks(self._columns(partial(iter, group), asked, is_part=True) for group in groups)
 
-    def _columns(self, blocks: Callable[[], Iterator[TextRows]], asked: BlockOptions) -> FileColumns:
+    def _columns(
+        self, blocks: Callable[[], Iterator[TextRows]], asked: ReadOptions, *, is_part: bool = False
+    ) -> FileColumns:
         """Return the columns that are asked for, of these blocks."""
         columns = {}
         wanted = [self._wanted(attribute, asked) for attribute in self.attributes]
-        for attribute, column in zip(self.attributes, collect(blocks, wanted, asked.rounding), strict=True):
+        read = collect(blocks, wanted, asked.rounding, is_part=is_part)
+        for attribute, column in zip(self.attributes, read, strict=True):
             if not asked.wants(attribute.name):
                 continue
-            if attribute.name != asked.label:
+            if not asked.wants_cells(attribute.name):
                 column = UnusableColumn("holds dates, which are not read") if attribute.type == "date" else column
                 self._check(attribute, column, is_asked=attribute.name in asked.categorical)
             columns[attribute.name] = column
+        apart = {name: columns.pop(name) for name in asked.apart}
         if asked.label is None:
-            return FileColumns(columns, None)
-        is_text = next(
-            attribute.type not in NUMBERS for attribute in self.attributes if attribute.name == asked.label
-        )
-        return FileColumns(columns, LabelColumn(columns.pop(asked.label), is_text))
+            return FileColumns(columns, None, apart=apart)
+        of_label = next(attribute for attribute in self.attributes if attribute.name == asked.label)
+        labels = LabelColumn(columns.pop(asked.label), of_label.type not in NUMBERS)
+        if of_label.type == "categorical":
+            self._check_declared(of_label, [cell for cell in set(labels.cells.tolist()) if not is_missing(cell)])
+        return FileColumns(columns, labels, apart=apart)
 
-    def _wanted(self, attribute: Attribute, asked: BlockOptions) -> ReadAs:
-        if attribute.name == asked.label:
-            return "label"
-        if not asked.wants(attribute.name):
-            return "skip"
-        return "guess" if attribute.type in NUMBERS and attribute.name not in asked.categorical else "text"
+    def _wanted(self, attribute: Attribute, asked: ReadOptions) -> ReadAs:
+        if attribute.type in NUMBERS:
+            return asked.read_as(attribute.name)
+        return "text" if asked.read_as(attribute.name) == "guess" else asked.read_as(attribute.name)
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""
@@ -99,8 +105,12 @@ class Arff(NamedTuple):
             raise ValueError(
                 f"{self.path} declares {attribute.name!r} as {attribute.type}, but it holds {_odd(column)!r}"
             )
-        unknown = sorted(set(column.categories) - attribute.categories)
-        if attribute.type == "categorical" and unknown:
+        if attribute.type == "categorical":
+            self._check_declared(attribute, column.categories)
+
+    def _check_declared(self, attribute: Attribute, categories: Iterable[str]) -> None:
+        unknown = sorted(set(categories) - attribute.categories)
+        if unknown:
             raise ValueError(f"{self.path} does not declare {unknown[0]!r} as a value of {attribute.name!r}")
 
     def _blocks(self) -> Iterator[TextRows]:
@@ -117,12 +127,28 @@ class Arff(NamedTuple):
                     f"line {number} of {self.path} is sparse, {text[:30]!r}; write the table out, for example with "
                     "Weka's filter SparseToNonSparse"
                 )
-            cells = _cells(text) if "'" in text or '"' in text else text.split(",")
+            cells = self._cells(text)
             if len(cells) != len(self.attributes):
                 raise ValueError(
                     f"line {number} of {self.path} has {len(cells)} cells; there are {len(self.attributes)} columns"
                 )
             yield cells
+
+    def _cells(self, text: str) -> list[str]:
+        """Return the cells of a row; Weka takes blanks for delimiters too, and what follows % for a comment."""
+        if "%" in text:
+            text = _without_comment(text)
+        is_quoted = "'" in text or '"' in text
+        if "," not in text and not is_quoted:
+            return text.split()
+        cells = _cells(text) if is_quoted else text.split(",")
+        return cells[:-1] if len(cells) == len(self.attributes) + 1 and not cells[-1].strip() else cells
+
+
+def looks_like_arff(path: Path) -> bool:
+    """Return whether a text file begins as ARFF does, whatever it is called."""
+    lines = (line.strip().lower() for line in sample_of(path).splitlines())
+    return next((line for line in lines if line and line[0] != "%"), "").startswith("@relation")
 
 
 def arff(path: Path) -> Arff:
@@ -174,6 +200,12 @@ def _cells(text: str) -> list[str]:
         at = match.end()
         if not match[4]:
             return cells
+
+
+def _without_comment(text: str) -> str:
+    """Return a row up to a % that is not within quotes."""
+    match = ROW.match(text)
+    return text[: match.end()].rstrip() if match is not None and text[match.end() : match.end() + 1] == "%" else text
 
 
 def _plain(match: re.Match[str]) -> str:

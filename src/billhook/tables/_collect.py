@@ -1,7 +1,6 @@
 """Cells of text, some thousand rows at a time, made into columns."""
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from reprlib import repr as short
 from typing import Any, Literal, NamedTuple, Protocol
@@ -10,22 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook.tables._cells import MISSING, as_number_or_mark, is_mark, too_many
 from billhook.tables._columns import Categorical, Column
+from billhook.tables._decimal_commas import WRITE_POINTS, comma_in, with_point
 from billhook.tables._rounding import as_float32
 
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Rows whose cells are strings at one time.
 BLOCK = 512
 # More different texts than these are not kept: no model could use them.
 MOST_TEXTS = 2**16
 # So many numbers are remembered by what stands in the file, for columns of which at most a share in a block is new.
 MOST_KNOWN, MOST_NEW = 2**16, 0.5
-# Up to this share of different texts that are no numbers, the others are what is meant.
-STRAY = 0.1
-WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
-WRITE_POINTS = "write numbers with a decimal point, and without commas between thousands"
-
-ReadAs = Literal["guess", "text", "label", "skip"]
+ReadAs = Literal["guess", "commas", "text", "cells", "skip"]
 TextRows = list[Sequence[str]]
 
 
@@ -55,34 +50,62 @@ class LabelColumn(NamedTuple):
 
 
 class FileColumns(NamedTuple):
-    """The columns of a file, and apart from them the label column if one was asked for."""
+    """The columns of a file, and apart from them the label column if one was asked for; and what there is to say.
+
+    `apart` has the cells of columns that say which rows belong together, or when they were measured.
+    """
 
     columns: dict[str, Column | UnusableColumn]
     labels: LabelColumn | None
+    notes: tuple[str, ...] = ()
+    apart: Mapping[str, NDArray[Any]] = {}
 
 
-class BlockOptions(NamedTuple):
-    """How the columns of a file are read some rows at a time.
+class FileBlocks(NamedTuple):
+    """The columns of a file some rows at a time, and what there is to say of them all."""
+
+    blocks: Iterator[FileColumns]
+    notes: tuple[str, ...] = ()
+
+
+class ReadOptions(NamedTuple):
+    """What is read of a file, and how.
 
     Attributes
     ----------
     names : set of str, optional
         The columns to read; by default all.
-    label, categorical, rounding
-        As for `TableFile.read`.
-    n_rows : int
-        Rows of a block.
+    label : str, optional
+        The label column, whose cells are returned as they are.
+    categorical : set of str
+        Columns to read as text even where they look like numbers.
+    rounding : {"nearest", "down"}
+        How numbers become float32.
+    apart : tuple of str
+        Columns that say how rows are held out: they are returned as they are, and not among the others.
     """
 
-    names: frozenset[str] | None
-    label: str | None
-    categorical: frozenset[str]
-    rounding: str
-    n_rows: int
+    names: frozenset[str] | None = None
+    label: str | None = None
+    categorical: frozenset[str] = frozenset()
+    rounding: str = "nearest"
+    apart: tuple[str, ...] = ()
 
     def wants(self, name: str) -> bool:
         """Return whether a column is to be read."""
-        return self.names is None or name in self.names or name == self.label
+        return self.names is None or name in self.names or self.wants_cells(name)
+
+    def wants_cells(self, name: str) -> bool:
+        """Return whether the cells of a column are wanted as they are."""
+        return name == self.label or name in self.apart
+
+    def read_as(self, name: str) -> ReadAs:
+        """Return how a column of a text file is read."""
+        if self.wants_cells(name):
+            return "cells"
+        if not self.wants(name):
+            return "skip"
+        return "text" if name in self.categorical else "guess"
 
 
 class TableFile(Protocol):
@@ -96,56 +119,19 @@ class TableFile(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how it is read."""
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
-        """Return its columns, those of `categorical` as text even where they look like numbers.
-
-        `rounding` is how numbers become float32, "nearest" or "down".
-        """
+    def read(self, asked: ReadOptions) -> FileColumns:
+        """Return its columns."""
 
     @property
     def about_n_rows(self) -> int | None:
         """About how many rows it has, if that is known without reading them."""
 
-    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
-        """Return the columns of some thousand rows at a time, each as `read` would if there were no others."""
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
+        """Return its columns at least so many rows at a time, each as `read` would if there were no others.
 
-
-def is_missing(cell: Any) -> bool:
-    """Return whether a cell stands for a missing value."""
-    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING) or cell != cell
-
-
-def as_number(cell: str | None) -> float:
-    """Return the number that a cell holds, NaN if it is missing; ValueError if it holds something else."""
-    if cell is None or is_missing(cell):
-        return np.nan
-    if "_" in cell:  # which Python would skip
-        raise ValueError(f"not a number: {cell!r}")
-    return float(cell)
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell holds a number or a missing value."""
-    try:
-        as_number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def comma_in(texts: Iterable[str]) -> str | None:
-    """Return the first number with a comma if all texts that are no numbers are such."""
-    odd = [text for text in texts if not is_number(text)]
-    return odd[0] if odd and all(map(WITH_COMMA.fullmatch, odd)) else None
-
-
-def too_many(texts: Collection[str], count: str) -> str:
-    """Return why a column of so many different texts is not used: words that follow its name."""
-    odd = [text for text in texts if not is_number(text)]
-    if len(odd) > STRAY * len(texts):
-        return f"is text with {count}: an identifier or free text"
-    example = f", {short(odd[0])}," if odd else ""
-    return f"holds text{example} among numbers: correct it, or mark missing values with NA"
+        What commas in numbers mean, the whole file tells; and marks such as "-" alone are missing numbers, as there
+        may be numbers in other rows.
+        """
 
 
 def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
@@ -167,27 +153,32 @@ def grouped(blocks: Iterable[TextRows], n_rows: int) -> Iterator[list[TextRows]]
         yield group
 
 
-def collect(read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs], rounding: str) -> list[Any]:
-    """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or for a label an array of strings.
+def collect(
+    read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs], rounding: str, *, is_part: bool = False
+) -> list[Any]:
+    """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or an array of strings for the cells.
 
-    What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read a
-    second time.
+    What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read
+    again; so it is if a column holds marks such as "-" and no number, unless these are part of its rows only.
     """
-    columns, late = _one_pass(read_blocks(), wanted, rounding)
-    if late:
-        wanted = ["text" if k in late else kind for k, kind in enumerate(wanted)]
-        columns, _ = _one_pass(read_blocks(), wanted, rounding)
-    return [column.finished() for column in columns]
+    wanted = list(wanted)
+    while True:
+        columns, late = _one_pass(read_blocks(), wanted, rounding, is_part=is_part)
+        if not late:
+            return [column.finished() for column in columns]
+        for k in late:
+            wanted[k] = "text"
 
 
 def _one_pass(
-    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str
+    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str, *, is_part: bool
 ) -> tuple[list["_Collector"], set[int]]:
     known = _KnownNumbers()
     kinds: dict[ReadAs, Callable[[], _Collector]] = {
         "guess": lambda: _Numbers(known, rounding),
+        "commas": lambda: _Numbers(known, rounding, have_commas=True),
         "text": _Texts,
-        "label": _Cells,
+        "cells": _Cells,
         "skip": _Nothing,
     }
     columns = [kinds[kind]() for kind in wanted]
@@ -199,8 +190,12 @@ def _one_pass(
                 continue
             if number:
                 late.add(k)
-            columns[k] = _Nothing() if number else _Texts()
-            columns[k].add(cells)
+                columns[k] = _Nothing()
+            else:
+                columns[k] = _Texts()
+                columns[k].add(cells)
+    if not is_part:
+        late |= {k for k, column in enumerate(columns) if isinstance(column, _Numbers) and column.has_marks_only}
     return columns, late
 
 
@@ -216,23 +211,35 @@ class _KnownNumbers(dict[str, float]):
     """The numbers of all columns by the cells that hold them, as to look one up is faster than to read it."""
 
     def __missing__(self, cell: str) -> float:
-        number = self[cell] = as_number(cell)
+        number = self[cell] = as_number_or_mark(cell)
         return number
 
 
 class _Numbers:
-    def __init__(self, known: _KnownNumbers, rounding: str) -> None:
+    def __init__(self, known: _KnownNumbers, rounding: str, *, have_commas: bool = False) -> None:
         self.parts: list[NDArray[np.float32]] = []
         self.rounding = rounding
+        self.have_commas = have_commas
         self.known = known
         self.are_known = True
+        self.has_numbers = self.has_marks = False
+
+    @property
+    def has_marks_only(self) -> bool:
+        """Whether what was taken for missing is all there is."""
+        return self.has_marks and not self.has_numbers
 
     def add(self, cells: Sequence[str]) -> bool:
+        if self.have_commas:
+            cells = list(map(with_point, cells))
         try:
             numbers = self._looked_up(cells) if self.are_known else _numbers(cells)
         except ValueError:
             return False
         self.parts.append(as_float32(numbers, self.rounding))
+        if not self.has_numbers:
+            self.has_numbers = not bool(np.isnan(numbers).all())
+            self.has_marks |= any(map(is_mark, cells))
         return True
 
     def _looked_up(self, cells: Sequence[str]) -> NDArray[np.float64]:
@@ -255,7 +262,7 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
             return np.fromiter(map(float, cells), np.float64, len(cells))
         except ValueError:
             pass
-    return np.fromiter(map(as_number, cells), np.float64, len(cells))
+    return np.fromiter(map(as_number_or_mark, cells), np.float64, len(cells))
 
 
 class _TextNumbers(dict[str, int]):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
 from billhook._deadline import check_time
-from billhook.tables._collect import is_number
+from billhook.tables._cells import is_mark, is_number
 from billhook.tables._columns import BOOLEANS, Categorical, Column, EncodedColumn, Encoding, places
 from billhook.tables._frames import TITLE, frame_columns
 from billhook.tables._table import Table
@@ -119,6 +119,8 @@ def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
     if not isinstance(column, Categorical):
         return column
     lowered = [category.lower() for category in column.categories]
+    if all(map(is_mark, lowered)):
+        return np.full(len(column.codes), np.nan, np.float32)
     if set(lowered) <= BOOLEANS:  # booleans as files have them, or no value in any row
         return np.array([*(float(text == "true") for text in lowered), np.nan], np.float32)[column.codes]
     odd = np.array([*(not is_number(category) for category in column.categories), False])[column.codes]

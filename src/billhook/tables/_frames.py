@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from decimal import Decimal
 from reprlib import repr as short
 from typing import Any, Literal, get_args
@@ -15,6 +16,7 @@ from billhook._types import Task
 from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
 from billhook.tables._distinct import cells_of, distinct_of
+from billhook.tables._held_together import hold_out
 from billhook.tables._labels import TrainingLabels, check_present, label_column, label_name, target_of
 from billhook.tables._rounding import as_float32
 from billhook.tables._table import Table, training_table
@@ -120,7 +122,14 @@ def table_of(X: Any, y: ArrayLike, *, task: str | None = None, title: str = TITL
 
 
 def table_of_frame(
-    X: Any, label: Any, *, task: str | None = None, title: str = TITLE, rounding: str = "nearest"
+    X: Any,
+    label: Any,
+    *,
+    task: str | None = None,
+    title: str = TITLE,
+    rounding: str = "nearest",
+    group: str | None = None,
+    split: str | None = None,
 ) -> Table:
     """Return the table of a data frame that holds the labels in a column, as `read_table` returns that of a file.
 
@@ -137,6 +146,8 @@ def table_of_frame(
         What messages call the table.
     rounding : {"nearest", "down"}
         As for `frame_columns`.
+    group, split : str, optional
+        As for `read_table`.
     """
     frame, names = _opened(X)
     own_names = _own_names(X)
@@ -146,7 +157,12 @@ def table_of_frame(
         raise ValueError(f"{title} has no rows")
     labels = _labels(frame[:, names.index(name)], name)
     target = target_of(labels, name, title, task)
-    return training_table(title, frame_columns(X, names=set(names) - {name}, rounding=rounding), target, label=name)
+    apart = hold_out(group, split)
+    apart.check(names, name, title)
+    columns = frame_columns(X, names=set(names) - {name, *apart.names}, rounding=rounding)
+    table = training_table(title, columns, target, label=name, notes=apart.notes)
+    groups, times = apart.of({own: _objects(frame[:, names.index(own)]) for own in apart.names}, title)
+    return replace(table, groups=groups, times=times)
 
 
 def frame_for_prediction(
@@ -314,7 +330,12 @@ def _labels(series: Any, name: str) -> LabelColumn:
         distinct = distinct_of(series)
         _check_categories(distinct.values, series, name)
         return LabelColumn(distinct.cells(), is_text=True)
-    labels = np.empty(len(series), object)
-    labels[:] = cells_of(series)
+    labels = _objects(series)
     is_number = kind == "number" and series.dtype != nw.Boolean and not any(isinstance(cell, bool) for cell in labels)
     return LabelColumn(labels, not is_number)
+
+
+def _objects(series: Any) -> NDArray[Any]:
+    cells = np.empty(len(series), object)
+    cells[:] = cells_of(series)
+    return cells

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
 from billhook._types import Task
-from billhook.tables._collect import MISSING, LabelColumn, as_number
+from billhook.tables._cells import MISSING, as_number
+from billhook.tables._collect import LabelColumn
+from billhook.tables._decimal_commas import WRITE_POINTS, comma_in
 
 # A class may well be called none.
 NO_LABEL = MISSING - {"none"}
@@ -38,7 +40,11 @@ def target_of(labels: LabelColumn, name: str, title: str, task: str | None) -> T
     numbers = _numbers(different, asked, is_text=labels.is_text)
     check_present(labels.cells, where, NO_LABEL if numbers is None else MISSING)
     chosen, notes = (asked, ()) if asked else _guess(different, numbers, repr(name), len(labels.cells))
-    y = _as_numbers(labels.cells, numbers, where) if chosen == "regression" else _as_classes(labels, numbers)
+    comma = comma_in(map(str, different)) if numbers is None and not labels.is_text else None
+    if comma is not None and (asked == "regression" or len(different) > MOST_GUESSED):
+        raise ValueError(f"{where} holds {short(comma)}: {WRITE_POINTS}")
+    is_regression = chosen == "regression"
+    y = _as_numbers(labels.cells, numbers, where) if is_regression else _as_classes(labels, numbers, where)
     n_different = np.unique(y).size
     if n_different == 1:
         raise ValueError(f"{where} is {short(different[0])} in every row: nothing to learn; name another column")
@@ -144,12 +150,12 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _as_classes(labels: LabelColumn, numbers: dict[Any, float] | None) -> NDArray[Any]:
+def _as_classes(labels: LabelColumn, numbers: dict[Any, float] | None, where: str) -> NDArray[Any]:
     cells = labels.cells.tolist()
     if numbers is None:
         is_plain = len({type(cell) for cell in cells}) == 1 and isinstance(cells[0], bool | int | float)
         return np.array(cells) if is_plain else np.array([str(cell) for cell in cells])
-    y = np.fromiter((numbers[cell] for cell in cells), np.float64, len(cells))
+    y = _as_numbers(labels.cells, numbers, where)
     is_whole = bool((y == np.rint(y)).all() and (np.abs(y) < 2**53).all())
     return y.astype(np.int64) if is_whole else y
 

@@ -1,6 +1,6 @@
 """Parquet files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook.tables._collect import (
     MOST_TEXTS,
-    BlockOptions,
+    FileBlocks,
     FileColumns,
     LabelColumn,
+    ReadOptions,
     UnusableColumn,
     categorical_of,
     text_of,
     unusable_texts,
 )
 from billhook.tables._columns import Categorical, Column
+from billhook.tables._labels import label_column
 from billhook.tables._rounding import as_float32
 
 MAGIC = b"PAR1"
@@ -27,42 +29,59 @@ MAGIC = b"PAR1"
 class Parquet(NamedTuple):
     """A table in a Parquet file."""
 
+    path: Path
     file: Any
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
-    def read(self, label: str | None, categorical: frozenset[str], rounding: str) -> FileColumns:
+    def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns, read one after the other."""
-        columns = {
-            name: _column(self._cells(name), is_categorical=name in categorical, rounding=rounding)
-            for name in self.names
-            if name != label
-        }
-        return FileColumns(columns, None if label is None else _labels(self._cells(label), label))
+        return self._columns(self._cells, asked)
 
     @property
     def about_n_rows(self) -> int | None:
         """Exactly so many."""
         return int(self.file.metadata.num_rows)
 
-    def read_blocks(self, block: BlockOptions) -> Iterator[FileColumns]:
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
         """Return the columns of some rows at a time."""
-        import pyarrow
+        names = [name for name in self.names if asked.wants(name)]
+        return FileBlocks(self._columns(part.__getitem__, asked) for part in self._parts(names, n_rows))
 
-        names = [name for name in self.names if block.wants(name)]
-        for batch in self.file.iter_batches(block.n_rows, columns=names, use_threads=False):
-            check_time()
-            part = pyarrow.Table.from_batches([batch])
-            columns = {
-                name: _column(part[name], is_categorical=name in block.categorical, rounding=block.rounding)
-                for name in names
-                if name != block.label
-            }
-            yield FileColumns(columns, None if block.label is None else _labels(part[block.label], block.label))
+    def _columns(self, cells_of: Callable[[str], Any], asked: ReadOptions) -> FileColumns:
+        """Return the columns that are asked for, of these cells."""
+        columns = {
+            name: _column(cells_of(name), is_categorical=name in asked.categorical, rounding=asked.rounding)
+            for name in self.names
+            if asked.wants(name) and not asked.wants_cells(name)
+        }
+        apart = {name: _objects(cells_of(name)) for name in asked.apart}
+        if asked.label is None:
+            return FileColumns(columns, None, apart=apart)
+        where = label_column(asked.label, str(self.path))
+        return FileColumns(columns, _labels(cells_of(asked.label), where), apart=apart)
+
+    def _parts(self, names: list[str], n_rows: int) -> Iterator[Any]:
+        """Return some rows at a time, as tables of pyarrow."""
+        from pyarrow import ArrowException, Table
+
+        n_read = 0
+        try:
+            for batch in self.file.iter_batches(n_rows, columns=names, use_threads=False):
+                check_time()
+                n_read += len(batch)
+                yield Table.from_batches([batch])
+        except (ArrowException, OSError) as error:
+            raise OSError(f"{self.path} is damaged: rows from {n_read + 1:,} on cannot be read: {error}") from None
 
     def _cells(self, name: str) -> Any:
+        from pyarrow import ArrowException
+
         check_time()
-        return self.file.read(columns=[name], use_threads=False)[name]
+        try:
+            return self.file.read(columns=[name], use_threads=False)[name]
+        except (ArrowException, OSError) as error:
+            raise OSError(f"{self.path} is damaged: column {name!r} cannot be read: {error}") from None
 
 
 def parquet(path: Path) -> Parquet:
@@ -76,7 +95,7 @@ def parquet(path: Path) -> Parquet:
         file = ParquetFile(path, page_checksum_verification=True)
     except ArrowException as error:
         raise ValueError(f"{path} is not a Parquet file: {error}") from None
-    return Parquet(file, tuple(file.schema_arrow.names))
+    return Parquet(path, file, tuple(file.schema_arrow.names))
 
 
 def _is_number(type_: Any) -> bool:
@@ -88,18 +107,23 @@ def _is_number(type_: Any) -> bool:
 def _is_text(type_: Any) -> bool:
     from pyarrow import types
 
-    is_string = types.is_string(type_) or types.is_large_string(type_)
-    return bool(is_string or types.is_boolean(type_) or types.is_dictionary(type_))
+    if types.is_dictionary(type_):
+        return _is_text(type_.value_type) or _is_number(type_.value_type)
+    is_view = getattr(types, "is_string_view", lambda _type: False)  # which old versions do not know
+    is_string = types.is_string(type_) or types.is_large_string(type_) or is_view(type_)
+    return bool(is_string or types.is_boolean(type_))
 
 
-def _labels(cells: Any, name: str) -> LabelColumn:
+def _labels(cells: Any, where: str) -> LabelColumn:
     if not _is_number(cells.type) and not _is_text(cells.type):
-        raise ValueError(
-            f"the label column {name!r} is of the type {cells.type}: only numbers and text can be predicted"
-        )
-    labels = np.empty(len(cells), object)
-    labels[:] = _plain(cells).to_pylist()
-    return LabelColumn(labels, not _is_number(cells.type))
+        raise ValueError(f"{where} is of the type {cells.type}: only numbers and text can be predicted")
+    return LabelColumn(_objects(cells), not _is_number(cells.type))
+
+
+def _objects(cells: Any) -> NDArray[Any]:
+    objects = np.empty(len(cells), object)
+    objects[:] = _plain(cells).to_pylist()
+    return objects
 
 
 def _column(cells: Any, *, is_categorical: bool, rounding: str) -> Column | UnusableColumn:

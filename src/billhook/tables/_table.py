@@ -1,6 +1,6 @@
 """A table in memory: its columns, its labels, and which columns a model can learn from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from reprlib import repr as short
 from typing import Any
@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._types import Task
-from billhook.tables._collect import WRITE_POINTS, UnusableColumn, comma_in, too_many
+from billhook._types import Task, Vector
+from billhook.tables._cells import are_dates, stray_in, too_many
+from billhook.tables._collect import UnusableColumn
 from billhook.tables._columns import MOST_CATEGORIES, Categorical, Column
+from billhook.tables._decimal_commas import WRITE_POINTS, comma_in
 from billhook.tables._labels import TrainingLabels
 
 # Of so many different texts nearly all may differ by chance.
 FEW_TEXTS = 10
 NEARLY_ALL = 0.9
+DATES = "holds dates or times, which are not read: make numbers of them, such as the month or the seconds since"
 # What columns that number the rows are called.
 ROW_NAMES = {"id", "index", "row", "unnamed: 0", "__index_level_0__", "rownames"}
 
@@ -42,6 +45,10 @@ class Table:
         For each dropped column the reason: words that follow its name.
     n_before : int
         Rows of the file that come before these, where it is read in blocks.
+    groups : int64 array, optional
+        For each row the number of its group: those of one are held out together.
+    times : float64 array, optional
+        When each row was measured: the latest are held out.
     """
 
     title: str
@@ -52,6 +59,8 @@ class Table:
     notes: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     n_before: int = 0
+    groups: NDArray[np.int64] | None = None
+    times: Vector | None = None
 
     def take(self, rows: NDArray[np.int64]) -> "Table":
         """Return the table of the rows with these numbers."""
@@ -59,7 +68,9 @@ class Table:
             Categorical(column.codes[rows], column.categories) if isinstance(column, Categorical) else column[rows]
             for column in self.columns
         )
-        return replace(self, columns=columns, y=self.y[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        times = None if self.times is None else self.times[rows]
+        return replace(self, columns=columns, y=self.y[rows], groups=groups, times=times)
 
 
 def training_table(
@@ -94,7 +105,7 @@ def training_table(
         reasons = "; ".join(f"{name!r} {why}" for name, why in left_out.items())
         raise ValueError(f"{title} has no column to learn from{beside}" + (f": {reasons}" if reasons else ""))
     dropped = (f"Dropped column {name!r}: it {why}." for name, why in left_out.items())
-    notes = (*notes, *target.notes, *dropped)
+    notes = (*notes, *target.notes, *dropped, *_notes_on_stray(kept))
     return Table(title, tuple(kept), tuple(kept.values()), target.y, target.task, notes, left_out)
 
 
@@ -112,6 +123,18 @@ def _check_points(column: Column | UnusableColumn, name: str, title: str) -> Non
     if isinstance(column, Categorical) and comma is not None:
         row = int(np.argmax(column.codes == column.categories.index(comma))) + 1
         raise ValueError(f"column {name!r} of {title} holds {short(comma)} in row {row:,}: {WRITE_POINTS}")
+
+
+def _notes_on_stray(columns: Mapping[str, Column]) -> Iterator[str]:
+    """Name the columns of numbers that a few texts make categorical."""
+    for name, column in columns.items():
+        if isinstance(column, Categorical) and len(column.categories) > FEW_TEXTS:
+            text = stray_in(column.categories)
+            if text is not None:
+                yield (
+                    f"Column {name!r} is categorical, as it holds {short(text)} among numbers: correct it, or mark "
+                    "missing values with NA."
+                )
 
 
 def _why_not(name: str, column: Column) -> str:
@@ -136,6 +159,8 @@ def _why_not_categorical(column: Categorical) -> str:
         return "has no value in any row"
     if n_different == 1 and n_present == len(column.codes):
         return f"is {short(column.categories[0])} in every row"
+    if n_different > FEW_TEXTS and are_dates(column.categories):
+        return DATES
     if n_different > MOST_CATEGORIES or (n_different > FEW_TEXTS and n_different > NEARLY_ALL * n_present):
         return too_many(column.categories, f"{n_different:,} different values in {n_present:,} rows")
     return ""

@@ -32,6 +32,8 @@ def add_to(commands: Any) -> None:
         choices=("one_hot", "ordered"),
         help="how categorical columns are encoded (default: what does better on held-out rows)",
     )
+    data.add_argument("--group", metavar="COLUMN", help="hold out rows with the same value there together")
+    data.add_argument("--split", metavar="time:COLUMN", help="hold out the latest rows by this column")
     data.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
     size = parser.add_argument_group("size of the model")
     size.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")
