@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz fuzz-c lint benchmark toolchains clean .venv/.tried-packages
+.PHONY: demo test fuzz fuzz-c lint lint-c benchmark toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -36,6 +36,10 @@ lint: .venv/.installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+# Static analysis of the C that is emitted and shipped; minutes.
+lint-c: .venv/.installed-dev
+	$(BIN)/python tools/check-c --shipped --tidy
 
 benchmark: .venv/.installed-dev
 	$(BIN)/python benchmarks/predict_speed.py
