@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz fuzz-c lint lint-c benchmark toolchains clean .venv/.tried-packages
+.PHONY: demo test test-oldest fuzz fuzz-c lint lint-c mutants docs benchmark release toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -41,6 +41,34 @@ lint: .venv/.installed-dev
 lint-c: .venv/.installed-dev
 	$(BIN)/python tools/check-c --shipped --tidy
 
+# Small changes to the source, each against the tests of its folder: SECONDS says for how long, SEED=N which.
+mutants: .venv/.installed-dev
+	$(BIN)/python tools/mutants --seconds $(SECONDS) --seed $(SEED)
+
+# The site, in build/docs: every example is executed, warnings are errors, and nothing is loaded from elsewhere.
+docs: .venv/.installed-dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -W --keep-going -q docs build/docs
+	$(BIN)/python docs/check_site.py build/docs
+
+# The core with the oldest versions that pyproject.toml allows, in an environment of its own; the tools of the tests are
+# new. Left out is what asks more of a library than Billhook does: XGBoost takes a base_score for each class from 3.1
+# on, and how much noise a forest has depends on the version that grew it.
+OLDEST := build/oldest
+OLDEST_EXTRAS := xgboost study parquet dask onnx treelite lightgbm catboost ydf scip
+OLDEST_TOOLS := pytest pytest-xdist hypothesis polars==1.20 statsmodels==0.14.2
+OLDEST_TESTS ?= $(addprefix tests/,forest tables growing pruning refinement packing analysis datasets interop)
+OLDEST_WITHOUT := not (it_grows_the_trees_of_xgboost and softmax) and not rows_without_labels_do_not_teach_noise
+test-oldest: .venv/.installed-dev
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet $(OLDEST_TOOLS) $$($(BIN)/python tools/oldest-versions $(OLDEST_EXTRAS))
+	$(OLDEST)/bin/python -m pip install --quiet --no-deps .
+	$(OLDEST)/bin/python -m pytest -q -W default -p no:cacheprovider --numprocesses auto --maxprocesses 4 \
+	    -k '$(OLDEST_WITHOUT)' $(OLDEST_TESTS)
+
+# What a release takes, without doing it; `make release PUBLISH=yes` makes the tag.
+release: .venv/.installed-release
+	$(BIN)/python tools/release $(if $(filter yes,$(PUBLISH)),--tag)
+
 benchmark: .venv/.installed-dev
 	$(BIN)/python benchmarks/predict_speed.py
 
@@ -64,9 +92,14 @@ KERNELS := CMakeLists.txt $(wildcard src/billhook/kernels/*.[ch])
 	@touch $@
 
 .venv/.installed-dev: .venv/bin/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[xgboost,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[xgboost,dev,docs]'
 	@touch $@ .venv/.installed
 
+.venv/.installed-release: .venv/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	@touch $@
+
 clean:
+	rm -rf docs/api docs/gallery docs/how docs/ways
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,6 +31,7 @@ TRIED = Path(__file__).parents[1] / ".venv" / ".tried-packages"
 LONGEST = (
     "cluster/test_cluster.py",
     "kernels/test_build.py",
+    "docs/test_site.py",
     "cli/test_interrupt.py",
     "study/test_work.py",
     "estimators/test_compact.py",

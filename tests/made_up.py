@@ -15,7 +15,8 @@ TRICKY = np.array(
 )
 
 # Rows that a model is tried on: more in the thorough profile, so that readers see a million.
-N_ROWS = 60 if settings.default.max_examples <= 60 else 600
+IS_THOROUGH = settings.default.max_examples > 60
+N_ROWS = 600 if IS_THOROUGH else 60
 
 
 def random_tree(rng, n_splits, n_features, n_values, thresholds, chain=False):

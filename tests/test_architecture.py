@@ -110,6 +110,7 @@ def test_the_import_contract_has_every_folder_in_the_order_data_flows():
         "datasets",
         "cluster",
         "budget",
+        "inspection",
         "estimators",
         "analysis",
         "study",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from billhook import analysis, datasets, study, tables
     from billhook._files import ModelFileError
-    from billhook.budget import FitReport, FitResult, TooSmallError, fit_table
+    from billhook.budget import FitReport, FitResult, TooSmallError, fit_table, resume_fit
     from billhook.codegen import DoesNotFitError, Measurement, MissingToolError, Target, emit, measure, targets
     from billhook.estimators import (
         CompactForestClassifier,
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
         RefinedForestRegressor,
     )
     from billhook.forest import Forest
+    from billhook.inspection import (
+        ModelDescription,
+        TablePredictions,
+        TableScores,
+        describe,
+        diagnose,
+        predict_table,
+        score_table,
+    )
     from billhook.interop import as_forest, as_forests, to_estimator, to_onnx, to_treelite
     from billhook.packing import Packed, PackReport, load, pack, pack_report
     from billhook.pruning import (
@@ -38,7 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 # Where the public names are, imported when they are first asked for: `import billhook` itself takes no time.
 FOLDERS = {
-    "budget": ("FitReport", "FitResult", "TooSmallError", "fit_table"),
+    "budget": ("FitReport", "FitResult", "TooSmallError", "fit_table", "resume_fit"),
     "codegen": ("DoesNotFitError", "Measurement", "MissingToolError", "Target", "emit", "measure", "targets"),
     "estimators": (
         "CompactForestClassifier",
@@ -50,6 +59,18 @@ FOLDERS = {
     ),
     "_files": ("ModelFileError",),
     "forest": ("Forest",),
+    "inspection": (
+        "Diagnosis",
+        "ModelComparison",
+        "ModelDescription",
+        "TablePredictions",
+        "TableScores",
+        "compare",
+        "describe",
+        "diagnose",
+        "predict_table",
+        "score_table",
+    ),
     "interop": ("as_forest", "as_forests", "to_estimator", "to_onnx", "to_treelite"),
     "packing": ("PackReport", "Packed", "load", "pack", "pack_report"),
     "pruning": (
@@ -68,6 +89,7 @@ PARTS = ("analysis", "datasets", "study", "tables")
 __all__ = [
     "CompactForestClassifier",
     "CompactForestRegressor",
+    "Diagnosis",
     "DoesNotFitError",
     "FitReport",
     "FitResult",
@@ -76,6 +98,8 @@ __all__ = [
     "MergePasses",
     "MergeReport",
     "MissingToolError",
+    "ModelComparison",
+    "ModelDescription",
     "ModelFileError",
     "PackReport",
     "Packed",
@@ -87,12 +111,17 @@ __all__ = [
     "RefinedForestClassifier",
     "RefinedForestRegressor",
     "RefinementReport",
+    "TablePredictions",
+    "TableScores",
     "Target",
     "TooSmallError",
     "analysis",
     "as_forest",
     "as_forests",
+    "compare",
     "datasets",
+    "describe",
+    "diagnose",
     "emit",
     "fit_table",
     "load",
@@ -100,11 +129,14 @@ __all__ = [
     "merge",
     "pack",
     "pack_report",
+    "predict_table",
     "prune",
     "pruning_gain",
     "pruning_methods",
     "pruning_order",
     "refine",
+    "resume_fit",
+    "score_table",
     "study",
     "tables",
     "targets",

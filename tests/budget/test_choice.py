@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 
 from billhook.budget import Clock, Search, ThreadExecutor, TrainingRows
 from billhook.budget._portfolio import MORE_CLASSES, NUMBERS, TWO_CLASSES, first_trials
-from billhook.budget._results import Candidate, _by_mean_rank
+from billhook.budget._results import Candidate, _by_mean_rank, _by_rank_on_splits
 from billhook.budget._scoring import score_of, tempered_log_loss
 from billhook.budget._search import START_BATCH
 from billhook.budget._space import MOST_LEAVES, SOON_SHARED, CompressionConfig, GrowthConfig, Trial, is_sensible
@@ -70,6 +70,19 @@ def test_finalists_are_ordered_by_the_mean_of_two_ranks():
         assert [one.trial for one in _by_mean_rank(made)] == [
             order[k] for k in np.argsort(rank[order], kind="stable")
         ]
+
+
+def test_a_row_that_is_far_off_on_one_split_does_not_choose_among_finalists_of_numbers():
+    def made(name, *scores):
+        return Candidate(name, 1, scores, None, True)
+
+    often_better = made("often better", 0.98, 0.98, 0.98, 0.98, 0.90)
+    steady = made("steady", 0.97, 0.97, 0.97, 0.97, 0.97)
+    worst = made("worst", 0.96, 0.97, 0.96, 0.95, 0.96)
+    by_score = sorted((often_better, steady, worst), key=lambda one: -one.score)
+    assert by_score[0] is steady
+    assert _by_rank_on_splits(by_score) == [often_better, steady, worst]
+    assert _by_rank_on_splits([steady, often_better][:1]) == [steady]
 
 
 def test_only_finalists_chosen_by_accuracy_have_a_log_loss():

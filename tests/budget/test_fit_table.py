@@ -54,7 +54,7 @@ def test_out_is_written_whole(result, wine, tmp_path):
     written = bh.fit_table(
         wine, "target", budget=500, n_trials=3, out=tmp_path / "out", name="wine", log=notes.append
     )
-    assert sorted(os.listdir(tmp_path / "out")) == ["c", "model.bhk", "report.html"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["c", "model.bhk", "report.html", "search.json"]
     assert bh.load(tmp_path / "out" / "model.bhk") == result.packed == written.packed
     assert "wine_predict" in (tmp_path / "out" / "c" / "wine.h").read_text()
     assert any("classification" in note for note in notes)

@@ -112,6 +112,31 @@ def test_where_the_best_could_not_be_compared_a_worse_one_that_was_is_not_taken(
     assert search.best(600).trial == small  # on other rows, the best was too large
 
 
+def test_a_search_goes_on_where_nothing_is_left_near_the_models_of_a_small_budget():
+    search = search_of(runner_of(load_iris), (150, 300), n_trials=40, share_of_last=0.0)
+    near = search._next
+    search._next = lambda budget: [] if budget == 150 else near(budget)
+    search._explore()
+    assert search.n_done == 40
+
+
+def test_what_is_near_many_models_is_tried_where_all_near_the_best_is_known(monkeypatch):
+    search = search_of(runner_of(load_iris), (300,), n_trials=20)
+    search._explore()
+    best = [candidate.trial for candidate in search.candidates(300)]
+    own = neighbours(best[5])
+    monkeypatch.setattr(searching, "neighbours", lambda trial: own if trial == best[5] else [])
+    tried = search._next(300)
+    assert tried
+    assert set(tried) <= set(search._canonical(own))
+
+
+def test_of_numbers_as_many_are_compared_as_there_is_room_for():
+    search = search_of(runner_of(load_diabetes), (600,), n_trials=12, perfect=1.0)
+    search._explore()
+    assert len(search._finalists(600, 8)) == 8
+
+
 def test_what_is_compared_does_not_depend_on_the_unit_of_the_score():
     rows = rows_of(load_diabetes)
     n_compared = []

@@ -50,7 +50,7 @@ def test_an_output_of_several_is_chosen(rows):
     assert main(["convert", "targets.json", "--output", "1", "--out", "second.bhk"]) == 0
     np.testing.assert_allclose(bh.load("second.bhk").predict(rows[0]), model.predict(rows[0])[:, 1], rtol=1e-12)
     assert bh.load("targets.json", output=1) == bh.load("second.bhk") == bh.load("second.bhk", output=0)
-    with pytest.raises(ValueError, match="output=1: a model of Billhook has one output"):
+    with pytest.raises(ValueError, match="there is no output 1; a model of Billhook has one output"):
         bh.load("second.bhk", output=1)
 
 
@@ -151,7 +151,10 @@ def test_symmetric_trees_of_catboost_run_on_a_device(target, rows):
             ["convert", "targets.json", "--output", "2", "--out", "m.bhk"],
             "targets.json: output must be a number from",
         ),
-        (["convert", "model.txt", "--output", "1", "--out", "m.bhk"], "for models of several outputs, and this one"),
+        (
+            ["convert", "model.txt", "--output", "1", "--out", "m.bhk"],
+            "there is no output 1; the model has one output",
+        ),
         (["convert", ".", "--out", "m.bhk"], "this is a folder"),
         (["convert", "model.txt", "--out", "no/such/m.bhk"], "no/such"),
         (["convert", "packed.bhk", "--to", "tensorflow", "--out", "m"], "invalid choice"),

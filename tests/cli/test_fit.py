@@ -128,7 +128,7 @@ def test_a_folder_that_is_there_is_replaced_only_with_force(wine, tmp_path, caps
     assert (out / "precious.txt").read_text() == "mine"
     code, _, told = fit(capsys, wine, *options, "--force")
     assert code == 0, told
-    assert sorted(os.listdir(out)) == ["c", "model.bhk", "precious.txt", "report.html"]
+    assert sorted(os.listdir(out)) == ["c", "model.bhk", "precious.txt", "report.html", "search.json"]
     assert os.listdir(tmp_path) == ["o"]
 
 

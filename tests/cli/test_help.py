@@ -50,7 +50,20 @@ def imported_by(*arguments):
 
 def test_all_commands_are_seen():
     assert {words[0] for words in PARSERS if words} == {
-        *("fit", "prune", "refine", "merge", "convert", "emit", "measure", "methods", "targets", "data", "study")
+        *("fit", "predict", "score", "show", "compare", "diagnose"),
+        *(
+            "prune",
+            "refine",
+            "merge",
+            "convert",
+            "emit",
+            "measure",
+            "methods",
+            "targets",
+            "data",
+            "study",
+            "completion",
+        ),
     }
     assert ("study", "run") in PARSERS
     assert ("data", "fetch") in PARSERS

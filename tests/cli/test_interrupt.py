@@ -31,6 +31,7 @@ COMMANDS = {
     "fit": "fit {rows} --label y --budget 300 --trials 2 --jobs 1 --out out",
     "prune": "prune {forest} {rows} --label y --trees 2 --out out.bhk",
     "refine": "refine {forest} {rows} --label y --epochs 2 --out out.bhk",
+    "predict": "predict {forest} {rows} --out out.csv",
     "study run": "study run {study} --jobs 1 --out out",
     "study run, two processes": "study run {study} --jobs 2 --out out",
 }
@@ -52,6 +53,10 @@ def check_output(name, out):
     """Assert that what is there can be read, and return whether all is there."""
     if name in ("prune", "refine"):
         return (out.with_suffix(".bhk")).exists() and bool(bh.load(out.with_suffix(".bhk")))
+    if name == "predict":
+        rows = out.with_suffix(".csv")
+        assert not rows.exists() or len(rows.read_text().splitlines()) == 151
+        return rows.exists()
     if not out.exists():
         return False
     if name == "fit":
@@ -71,6 +76,7 @@ def check_output(name, out):
         ("fit", True, 12),
         ("prune", True, 8),
         ("refine", True, 8),
+        ("predict", True, 6),
         ("study run", True, 9),
         ("study run, two processes", True, 8),
     ],

@@ -81,9 +81,12 @@ def gradients(loss, score, target, weight, n_outputs, shape=0.8):
 LOSSES = ["squared", "absolute", "huber", "quantile", "poisson", "logistic", "softmax"]
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing):
+@pytest.mark.parametrize(
+    ("loss", "missing", "row_share"),
+    [(loss, missing, 1.0) for loss in LOSSES for missing in (0.0, 0.3)]
+    + [(loss, 0.3, 0.6) for loss in ("squared", "logistic", "softmax")],
+)
+def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing, row_share):
     codes, n_bins, has_missing = made_up(1, missing=missing)
     target = targets(codes, loss, 2)
     weight = np.random.default_rng(3).uniform(0.5, 2.0, len(codes))
@@ -91,7 +94,7 @@ def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing):
     options = {"l2": 1.5, "min_weight": 1.0}
     boosting = Boosting(
         BinnedRows.of(codes, n_bins, has_missing), target, weight, loss=loss, n_classes=n_classes, max_leaves=7,
-        learning_rate=0.4, quantile=0.8, **options,
+        learning_rate=0.4, quantile=0.8, row_share=row_share, seed=11, **options,
     )  # fmt: skip
     for number in range(3):
         before = scores(boosting, codes, n_bins, number)
@@ -102,6 +105,9 @@ def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing):
             order = np.argsort(error)
             shape = error[order][np.searchsorted(np.cumsum(weight[order]), 0.9 * weight.sum())]
         g, h = gradients(loss, before, target, weight, n_classes, shape)
+        if row_share < 1.0:  # what is not drawn is sent through the tree, and does not count
+            drawn = np.random.default_rng([11, number]).random(len(codes)) < row_share
+            g, h = g * drawn[:, None], h * drawn[:, None]
         rows_of = {0: np.arange(len(codes))}
         gains = []
         for node in np.argsort(
@@ -265,6 +271,32 @@ def test_tests_in_use_are_preferred_and_capped():
     assert capped <= 6 < reused < free
     assert n_capped > 30
     assert n_splits == 72
+
+
+def test_features_drawn_for_every_split_depend_on_the_seed_and_the_tree_alone():
+    codes, n_bins, has_missing = made_up(14, n_rows=500, n_features=8)
+    target = targets(codes, "squared", 15)
+
+    def grown(seed, n_trees, column_share=0.25):
+        rows = BinnedRows.of(codes, n_bins, has_missing)
+        options = {"max_leaves": 4, "row_share": 0.5, "column_share": column_share, "seed": seed}
+        boosting = Boosting(rows, target, np.ones(500), loss="squared", **options)
+        return boosting, [boosting.grow() for _ in range(n_trees)]
+
+    _, trees = grown(1, 12)
+    again, _ = grown(1, 5)
+    for _ in range(7):
+        again.grow()
+    for a, b in zip(trees, again.trees, strict=True):
+        assert (a.feature == b.feature).all()
+        assert (a.value == b.value).all()
+    other, _ = grown(2, 12)
+    assert any(
+        (a.value != b.value).any() for a, b in zip(trees, other.trees, strict=True) if a.value.size == b.value.size
+    )
+    # Of all features the same few are best at the root again and again.
+    _, of_all = grown(1, 12, column_share=1.0)
+    assert len({tree.feature[0] for tree in trees}) > len({tree.feature[0] for tree in of_all})
 
 
 @pytest.mark.parametrize("is_extra", [False, True])

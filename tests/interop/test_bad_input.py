@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -47,8 +49,13 @@ def test_an_estimator_must_be_fitted(model):
     [
         (LogisticRegression(), "LogisticRegression; supported are AdaBoostClassifier, .*RandomForestRegressor"),
         (RandomForestClassifier, "not the class RandomForestClassifier"),
-        (object(), r"builtins.object; supported are, fitted, .*RandomForest\*"),
-        (None, "NoneType"),
+        (object(), r"object; supported are, fitted, .*RandomForest\*"),
+        (None, "cannot read a NoneType"),
+        (b"model", "cannot read a bytes; supported are, fitted"),
+        (
+            bh.CompactForestClassifier("4KB"),
+            "this CompactForestClassifier is not fitted yet: call fit first, and use",
+        ),
         ("model.bhk", "'model.bhk' is a path, and no fitted model: read a model file with billhook.load"),
         ([RandomForestClassifier()], "reads one fitted model, not a list of 1: pass one of them"),
     ],
@@ -61,6 +68,35 @@ def test_what_is_no_tree_ensemble_is_named_and_refused(model, message):
 def test_a_packed_model_is_refused():
     with pytest.raises(TypeError, match="a Packed, which keeps no nodes: pass the forest, or the fitted model"):
         bh.as_forest(bh.pack(RandomForestClassifier(2, max_leaf_nodes=4).fit(X, y)))
+
+
+def test_an_estimator_of_billhook_says_where_its_forest_is():
+    model = bh.PrunedForestClassifier(RandomForestClassifier(4, max_leaf_nodes=4), n_trees=2).fit(X, y)
+    with pytest.raises(TypeError, match="cannot read a PrunedForestClassifier: pass its forest_"):
+        bh.as_forest(model)
+    assert bh.as_forest(model.forest_) is model.forest_
+
+
+@pytest.mark.parametrize("output", ["a", True, 1.0, [0]])
+def test_an_output_is_a_whole_number(output, tmp_path):
+    forest = bh.as_forest(RandomForestClassifier(2, max_leaf_nodes=4).fit(X, y))
+    forest.save(tmp_path / "model.bhk")
+    for ask in (lambda: bh.as_forest(forest, output=output), lambda: bh.load(tmp_path / "model.bhk", output=output)):
+        with pytest.raises(TypeError, match="output must be a whole number, not"):
+            ask()
+
+
+def test_every_step_of_a_pipeline_must_be_fitted():
+    fitted = RandomForestClassifier(2).fit(X, y)
+    with pytest.raises(NotFittedError, match="This StandardScaler instance is not fitted yet"):
+        bh.as_forest(make_pipeline(StandardScaler(), fitted))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes on this system")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(bh.ModelFileError, match="pipe: this is a pipe or a device: write the model to a file first"):
+        bh.load(tmp_path / "pipe")
 
 
 def test_a_search_is_read_as_its_best_estimator():

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import billhook as bh
 from billhook.forest import as_rows, categories_of
-from billhook.interop.catboost import _library, read, read_json
+from billhook.interop.catboost import read, read_json
+from billhook.interop.catboost._binary import BinaryModel, Of
+from billhook.interop.catboost._flatbuffers import Buffer
 from made_up import N_ROWS as N_TRICKY
 
 catboost = pytest.importorskip("catboost", reason="catboost is not installed: pip install 'billhook[catboost]'")
@@ -469,8 +471,9 @@ def test_what_cannot_be_read_exactly_is_refused_by_name(make, error, message):
 
 def test_an_output_is_chosen_only_where_there_are_several():
     model = classifier().fit(X_ONE, Y_ONE)
-    with pytest.raises(ValueError, match="output=0 asks for one of several outputs; a model for Logloss has one"):
-        read(model, output=0)
+    assert read(model, output=0) == read(model)
+    with pytest.raises(ValueError, match="there is no output 1; a model for Logloss has one output"):
+        read(model, output=1)
 
 
 @pytest.mark.parametrize(("names", "other"), [([" a", "b"], "a"), (["True", "true"], "[tT]rue")])
@@ -646,42 +649,105 @@ def test_a_json_file_that_is_cut_off_is_refused(shape, tmp_path):
             bh.load(path)
 
 
-def test_a_binary_file_is_read(tmp_path):
-    model = classifier(grow_policy="Lossguide").fit(X_ONE, Y_ONE)
-    path = tmp_path / "model.bin"
-    model.save_model(str(path))
-    forest = bh.load(path)
-    assert forest.origin == "catboost.CatBoost"
-    assert_same(forest, model, X_ONE)
+def binary_of(model):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.cbm"
+        model.save_model(str(path))
+        return path.read_bytes()
 
 
-def test_a_binary_file_that_is_damaged_is_refused(tmp_path, monkeypatch):
-    model = classifier().fit(X_ONE, Y_ONE)
-    path = tmp_path / "model.cbm"
-    model.save_model(str(path))
-    whole = path.read_bytes()
-    for end in (4, 10, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:end])
-        with pytest.raises(bh.ModelFileError, match=r"model.cbm: this CatBoost model is cut off"):
-            bh.load(path)
-    path.write_bytes(whole)
-    # What the library says of a file, or it crashes, or what it writes is no model.
-    for script, message in (
-        ("import sys; sys.exit('verification failed')", "verification failed"),
-        ("import os; os.abort()", "CatBoost cannot open it: it is damaged"),
-        ("import sys; open(sys.argv[2], 'w').write('{')", "CatBoost cannot open it: it is damaged"),
-    ):
-        monkeypatch.setattr(_library, "CONVERT", script)
-        with pytest.raises(bh.ModelFileError, match=f"model.cbm: {message}"):
-            bh.load(path)
+def load_bytes(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.bin"
+        path.write_bytes(data)
+        return bh.load(path)
 
 
-def test_json_is_read_without_the_library(tmp_path, monkeypatch):
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_json_and_the_binary_file_say_the_same(shape, n_classes):
+    y = np.nan_to_num(X_ONE[:, 1]) if n_classes == 0 else np.arange(N_ROWS) % n_classes
+    make = catboost.CatBoostClassifier if n_classes else catboost.CatBoostRegressor
+    model = make(**QUICK, grow_policy=shape).fit(pd.DataFrame(X_ONE, columns=["a", "b", "c"]), y)
+    forest, other = load_bytes(binary_of(model)), loaded(model)
+    assert forest.origin == other.origin == "catboost.CatBoost"
+    assert forest.feature_names == other.feature_names == ("a", "b", "c")
+    assert str(forest.classes) == str(other.classes)
+    np.testing.assert_array_equal(forest.base, other.base)
+    np.testing.assert_array_equal(forest.decision_function(X_ONE), other.decision_function(X_ONE))
+    # Their nodes may stand in another order.
+    assert forest.offset.tolist() == other.offset.tolist()
+    for name in ("feature", "threshold", "missing_left", "value", "n_rows", "row_weight", "growth_rank"):
+        np.testing.assert_array_equal(np.sort(getattr(forest, name), axis=0), np.sort(getattr(other, name), axis=0))
+
+
+BINARIES = [binary_of(classifier(grow_policy=shape).fit(X_ONE, Y_ONE)) for shape in SHAPES]
+
+
+@pytest.mark.parametrize("whole", BINARIES, ids=SHAPES)
+def test_a_binary_file_that_is_cut_off_is_refused(whole):
+    for end in (4, 7, 10, len(whole) // 2, len(whole) - 1):
+        with pytest.raises(bh.ModelFileError, match=r"model.bin: this CatBoost model is cut off"):
+            load_bytes(whole[:end])
+    with pytest.raises(bh.ModelFileError, match=r"model.bin: this CatBoost model is cut off"):
+        load_bytes(whole[:4] + b"\xff" * 8 + whole[12:])  # a long length
+
+
+@given(st.sampled_from(BINARIES), st.data())
+def test_a_binary_file_that_is_damaged_is_read_or_refused(whole, data):
+    damaged = bytearray(whole)
+    place = data.draw(st.integers(4, len(whole) - 4))
+    new = data.draw(st.sampled_from([b"\0", b"\xff", b"\x7f", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", None]))
+    new = bytes([data.draw(st.integers(0, 255))]) if new is None else new
+    damaged[place : place + len(new)] = new
+    with suppress(bh.ModelFileError):
+        forest = load_bytes(bytes(damaged))
+        with np.errstate(over="ignore", invalid="ignore"):
+            forest.decision_function(np.zeros((3, forest.n_features), np.float32))
+
+
+def test_a_binary_file_of_another_format_is_refused():
+    other = BINARIES[0].replace(b"FlabuffersModel_v1", b"FlabuffersModel_v2")
+    with pytest.raises(bh.ModelFileError, match="of the format 'FlabuffersModel_v2', not 'FlabuffersModel_v1'"):
+        load_bytes(other)
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "message"),
+    [
+        (Of.SPLITS, lambda split: split + 10**6, "asks for border or category number 100000., and the features have"),
+        (Of.SIZES, lambda size: size + 1, "the sizes of trees are not those of their"),
+        (Of.STARTS, lambda start: start[::-1], "the trees do not stand one after the other"),
+        (Of.LEAF_IDS, lambda leaf: leaf * 0 + 10**6, "a leaf has values that are not there"),
+        (Of.STEPS, lambda step: step * 0 + 1, "a split has a child that is not there"),
+        (Of.STEPS, lambda step: step * 0, "a node is the child of two nodes, or of none"),
+        (Of.STEPS, lambda step: step | 2**15, "a split has a child that is not there"),
+        (Of.VALUES, lambda value: value | 0x7FF00000, "the values of leaves are not finite numbers"),
+    ],
+)
+def test_trees_of_a_binary_file_that_are_made_up_are_refused(field, change, message):
+    data = bytearray(BINARIES[2])
+    trees = BinaryModel(data)._trees
+    numbers = trees.array(field, "<f8").view("<u4") if field is Of.VALUES else trees.array(field, "<u4")
+    place = data.index(numbers.tobytes())
+    data[place : place + numbers.nbytes] = change(numbers.copy()).astype("<u4").tobytes()
+    with pytest.raises(bh.ModelFileError, match=message):
+        load_bytes(bytes(data))
+
+
+def test_tables_that_share_their_parts_take_no_memory_without_end():
+    """Such as a thousand features whose borders are one vector of a thousand."""
+    buffer = Buffer(memoryview(np.full(10, 20, "<u4").tobytes()))
+    assert buffer.array(0, "u1").size == buffer.array(4, "u1").size == 20
+    with pytest.raises(bh.ModelFileError, match="damaged"):
+        buffer.array(8, "u1")
+
+
+def test_files_are_read_without_the_library(tmp_path, monkeypatch):
     model = classifier().fit(X_ONE, Y_ONE)
     for kind in ("json", "cbm"):
         model.save_model(str(tmp_path / f"model.{kind}"), format=kind)
     score = model.predict(X_ONE, prediction_type="RawFormulaVal")
     monkeypatch.setitem(sys.modules, "catboost", None)
-    np.testing.assert_array_equal(bh.load(tmp_path / "model.json").decision_function(X_ONE), score)
-    with pytest.raises(ImportError, match=r"pip install 'billhook\[catboost\]'"):
-        bh.load(tmp_path / "model.cbm")
+    for kind in ("json", "cbm"):
+        np.testing.assert_array_equal(bh.load(tmp_path / f"model.{kind}").decision_function(X_ONE), score)

@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import billhook as bh
-from billhook.interop._json_parts import OneByOne, decode_trees
+from billhook.interop import _json_parts
+from billhook.interop._json_parts import FileBytes, OneByOne, decode_trees
 from billhook.kernels import find_elements
 
 TEXTS = st.text(st.sampled_from('[]{},:"\\ \n\u20acatrees'), max_size=12)
@@ -31,12 +33,36 @@ def plain(value):
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
-@given(TREES, VALUES, st.sampled_from(["trees", "oblivious_trees", "tree_info"]), st.sampled_from([None, 1]), TEXTS)
-def test_it_says_what_json_says(trees, other, name, indent, odd):
+@given(
+    TREES,
+    VALUES,
+    st.sampled_from(["trees", "oblivious_trees", "tree_info"]),
+    st.sampled_from([None, 1]),
+    TEXTS,
+    st.sampled_from([1, 7, 64, _json_parts.WINDOW]),
+)
+def test_it_says_what_json_says(trees, other, name, indent, odd, window):
+    """However little of it is looked at at once."""
     model = {odd: other, "model": {"before": other, name: trees, "after": other}}
-    for ascii_only in (True, False):
-        data = json.dumps(model, indent=indent, ensure_ascii=ascii_only).encode()
-        assert plain(decode_trees(data)) == json.loads(data)
+    with mock.patch.multiple(_json_parts, WINDOW=window, SHORT=min(window, 16)):
+        for ascii_only in (True, False):
+            data = json.dumps(model, indent=indent, ensure_ascii=ascii_only).encode()
+            assert plain(decode_trees(data)) == json.loads(data)
+
+
+def test_a_file_is_read_part_by_part(tmp_path):
+    """A tree of eight bytes after the other: more than there is room for at once, and trees longer than a part."""
+    trees = [{"a": 1}] * 270_000 + [{"b": list(range(900_000))}, {"c": "]"}]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"version": 3, "trees": trees, "after": [1]}))
+    with FileBytes(path) as data:
+        assert len(data) == path.stat().st_size > 2 * _json_parts.WINDOW
+        assert data[3:11] == path.read_bytes()[3:11]
+        assert data[5:2] == b""
+        model = decode_trees(data)
+        assert (model["version"], model["after"]) == (3, [1])
+        assert len(model["trees"]) == len(trees)
+        assert list(model["trees"]) == trees
 
 
 def test_trees_are_decoded_when_they_are_asked_for():
@@ -61,15 +87,17 @@ def test_what_is_not_json_is_refused(data):
         plain(decode_trees(data))
 
 
-def test_many_trees_take_little_more_memory_than_their_text():
-    trees = [{"left_children": list(range(k, k + 500)), "values": [k / 7] * 500} for k in range(300)]
-    data = json.dumps({"model": {"trees": trees}}).encode()
+def test_many_trees_take_little_memory(tmp_path):
+    trees = [{"left_children": list(range(k, k + 5000)), "values": [k / 7] * 5000} for k in range(300)]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"model": {"trees": trees}}))
     del trees
     tracemalloc.start()
     try:
-        n_nodes = sum(len(tree["values"]) for tree in decode_trees(data)["model"]["trees"])
-        assert n_nodes == 150_000
-        assert tracemalloc.get_traced_memory()[1] < 0.1 * len(data)
+        with FileBytes(path) as data:
+            n_nodes = sum(len(tree["values"]) for tree in decode_trees(data)["model"]["trees"])
+        assert n_nodes == 1_500_000
+        assert tracemalloc.get_traced_memory()[1] < 0.4 * path.stat().st_size
     finally:
         tracemalloc.stop()
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import billhook as bh
-from billhook.forest import categories_of
+from billhook.codegen import Form, header
+from billhook.forest import as_rows, categories_of
+from compiled import compiled
 from made_up import N_ROWS
 from made_up_lightgbm import ZERO, model_text, tricky_rows
 
@@ -338,6 +340,28 @@ def test_the_encoding_stays_with_what_is_made_of_the_forest(tmp_path):
     np.testing.assert_array_equal(bh.load(tmp_path / "small.bhk").predict(frame), small.predict(frame))
 
 
+def test_a_column_may_have_more_categories_than_eight_bits_tell_apart(tmp_path):
+    rng = np.random.default_rng(0)
+    town = rng.permutation(np.arange(3000) % 1000)
+    frame = pd.DataFrame({"town": pd.Categorical.from_codes(town, [f"town {k}" for k in range(1000)])})
+    target = np.isin(town, rng.choice(1000, 400)) + rng.normal(size=3000) / 10
+    model = lightgbm.LGBMRegressor(
+        n_estimators=4, min_data_per_group=1, cat_smooth=0, max_cat_threshold=500, verbose=-1
+    )
+    forest = bh.as_forest(model.fit(frame, target))
+    np.testing.assert_array_equal(forest.predict(frame), model.predict(frame))
+    packed = bh.pack(forest)
+    np.testing.assert_array_equal(compiled(packed, tmp_path)(as_rows(frame, packed)), packed.scores(frame))
+    assert "town 999" in header(packed)
+    # A row of bytes has no place for it.
+    assert "model_put_town_int16" in header(packed)
+    assert "model_put_town_uint8" not in header(packed)
+    with pytest.raises(
+        ValueError, match=r"'town' has 1,000 categories, more than uint8 features can tell apart; emit"
+    ):
+        header(packed, form=Form(inputs=("uint8",)))
+
+
 def fitted_on(frame, **fitting):
     return lightgbm.LGBMRegressor(**QUICK).fit(frame, labels_of(frame), **fitting)
 
@@ -346,8 +370,8 @@ def fitted_on(frame, **fitting):
     ("make", "message"),
     [
         (
-            lambda rng: fitted_on(frame_of(rng, many=[f"c{k}" for k in range(300)])),
-            "column 'many' has 300 categories",
+            lambda rng: fitted_on(frame_of(rng, many=[f"c{k}" for k in range(5000)])),
+            "column 'many' has 5,000 categories",
         ),
         (
             lambda rng: fitted_on(frame_of(rng, twice=["a", "a ", "b"])),

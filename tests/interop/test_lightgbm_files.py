@@ -5,6 +5,7 @@ import tempfile
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import billhook as bh
 from billhook import ModelFileError
-from billhook.interop.lightgbm import read_json
+from billhook.interop.lightgbm import _json, read_json
 from made_up_lightgbm import model_text, tricky_rows
 
 
@@ -77,7 +78,10 @@ def test_json_says_what_the_text_says(sizes, seed):
     booster = lightgbm.Booster(model_str=model_text(rng, sizes, kinds=(0, 1, 2, 8, 9, 10)))
     rows = tricky_rows(rng, 50, 3)
     rows = rows[~np.isinf(rows).any(axis=1)]  # JSON cannot say whether thresholds are infinite
-    np.testing.assert_array_equal(read_json(booster.dump_model()).apply(rows), bh.as_forest(booster).apply(rows))
+    forest = read_json(booster.dump_model())
+    np.testing.assert_array_equal(forest.apply(rows), bh.as_forest(booster).apply(rows))
+    with mock.patch.object(_json, "TOGETHER", 2):  # trees that are taken over at once
+        assert read_json(booster.dump_model()) == forest
 
 
 def test_no_library_is_needed(text, tmp_path, monkeypatch):

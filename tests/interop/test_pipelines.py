@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer, make_column_transformer
@@ -42,6 +42,7 @@ import billhook as bh
 from billhook.forest import as_rows
 from billhook.tables import features_of, read_features
 from compiled import compiled
+from made_up import IS_THOROUGH, N_ROWS
 
 SCALERS = {
     "standard": StandardScaler(),
@@ -126,7 +127,7 @@ def test_steps_before_a_model_fold_into_its_thresholds(scaler, model):
         assert forest.n_nodes == bh.as_forest(pipeline[-1]).n_nodes
 
 
-@settings(max_examples=settings().max_examples // 6)
+@settings(max_examples=settings.default.max_examples * (5 if IS_THOROUGH else 1) // 6)
 @given(
     st.integers(0, 2**32 - 1),
     st.lists(st.sampled_from(sorted(set(SCALERS) - {"sparse bins"})), min_size=1, max_size=3),
@@ -152,13 +153,14 @@ def test_any_chain_of_steps(seed, names, model, missing):
             if not re.search("times as large|beyond float32", str(refusal)):
                 raise
             return
-        rows = rows_near(rng, forest, X, 100, missing)
+        rows = rows_near(rng, forest, X, max(100, 2 * N_ROWS), missing)
         try:
             expected = pipeline.predict_proba(rows.astype(np.float64))
         except ValueError:  # far from what it was fitted on
             rows = X
             expected = pipeline.predict_proba(rows.astype(np.float64))
     np.testing.assert_allclose(forest.predict_proba(rows), expected, rtol=0, atol=1e-14)
+    event("rows near thresholds compared" if len(rows) > len(X) else "training rows compared")
 
 
 def test_box_cox_takes_what_is_above_zero():

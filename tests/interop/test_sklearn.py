@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
 from ensembles import CLASSIFIERS, REGRESSORS
-from made_up import N_ROWS
+from made_up import IS_THOROUGH, N_ROWS
 
 PAPERS_TABLES = [
     "adult",
@@ -189,7 +189,7 @@ def test_members_that_saw_only_some_classes():
     assert_same_answers(model, bh.as_forest(model), X)
 
 
-@settings(max_examples=settings.default.max_examples * 2 // 3)
+@settings(max_examples=settings.default.max_examples * (3 if IS_THOROUGH else 2) // 3)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(["random forest", "random forest, best-first", "extra trees", "one tree", "random patches"]),

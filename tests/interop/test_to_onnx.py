@@ -191,7 +191,7 @@ def test_a_packed_model_is_written():
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match=r"cannot read a builtins\.int"):
+    with pytest.raises(TypeError, match=r"cannot read a int"):
         bh.to_onnx(3)
 
 

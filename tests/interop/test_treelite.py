@@ -4,6 +4,7 @@ import json
 import struct
 from contextlib import suppress
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from sklearn.ensemble import (
 )
 
 import billhook as bh
-from billhook.interop.treelite import begins_checkpoint, read, read_file
+from billhook.interop.treelite import _read, begins_checkpoint, read, read_file
 from billhook.interop.treelite._checkpoint import read_checkpoint, write_checkpoint
 from made_up import CATEGORIES, N_ROWS, random_forest, rows_of_categories
 
@@ -278,6 +279,8 @@ def test_every_comparison_and_set_is_read(seed, float_type, comparisons, n_class
     read_back = bh.as_forest(model)
     raw = read_back.decision_function(X).reshape(len(X), -1)
     np.testing.assert_allclose(raw, raw_scores(model, X)[:, 0], rtol=1e-5, atol=2e-6)
+    with mock.patch.object(_read, "TOGETHER", 3):  # trees that are read at once
+        assert bh.as_forest(model) == read_back
 
 
 @pytest.mark.parametrize("pretty", [False, True])

@@ -322,9 +322,9 @@ def named_categories(names):
             marks=KEEPS_NAMES,
         ),
         pytest.param(
-            lambda: named_categories([f"{number}" for number in range(300)]),
+            lambda: named_categories([f"{number}" for number in range(5000)]),
             ValueError,
-            "column 'a' has 300 categories, and data frames are encoded with up to 256",
+            "column 'a' has 5,000 categories, and data frames are encoded with up to 4,096",
             marks=KEEPS_NAMES,
         ),
         (lambda: xgboost.DMatrix(X2), TypeError, "cannot read xgboost's DMatrix"),

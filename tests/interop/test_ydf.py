@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import billhook as bh
-from made_up import N_ROWS
+from made_up import IS_THOROUGH, N_ROWS
 
 ydf = pytest.importorskip("ydf", reason="ydf is not installed: pip install 'billhook[ydf]'")
 ydf.verbose(0)
@@ -121,8 +121,11 @@ def models(draw):
     return trained(learner, task, seed=draw(st.integers(0, 2**32)), **options)
 
 
-# A third of the profile's examples, as each trains a model.
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=settings().max_examples // 3)
+# Fewer than the profile has, as each trains a model.
+@settings(
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=settings.default.max_examples * (3 if IS_THOROUGH else 2) // 6,
+)
 @given(models(), st.integers(0, 2**32))
 def test_every_row_falls_into_the_leaf_it_falls_into_in_ydf(model, seed):
     forest = bh.as_forest(model)
@@ -210,11 +213,12 @@ def test_pruned_refined_merged_and_packed():
         ),
         (
             lambda: CART(
-                label="y", features=[ydf.Feature("many", ydf.Semantic.CATEGORICAL, min_vocab_frequency=1)]
+                label="y",
+                features=[ydf.Feature("many", ydf.Semantic.CATEGORICAL, min_vocab_frequency=1, max_vocab_count=-1)],
             ).train(
-                {"many": np.array([f"c{number}" for number in range(300)]), "y": np.array(["u", "v", "v"] * 100)}
+                {"many": np.array([f"c{number}" for number in range(6000)]), "y": np.array(["u", "v", "v"] * 2000)}
             ),
-            "'many' has 301 categories, and data frames are encoded with up to 256: train with max_vocab_count=255",
+            "'many' has 6,001 categories, .* are encoded with up to 4,096: train with max_vocab_count=4095",
         ),
     ],
 )

@@ -8,8 +8,10 @@ from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._fit import FitResult, build, fit, search_budgets
 from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
 from billhook.budget._limits import limit_for
+from billhook.budget._other_models import OtherModel
 from billhook.budget._regression_loss import RegressionLoss, regression_loss
 from billhook.budget._results import Candidate
+from billhook.budget._resume import resume_fit
 from billhook.budget._search import Search
 from billhook.budget._space import settings_of
 from billhook.budget._splits import TrainingRows, training_rows
@@ -23,6 +25,7 @@ __all__ = [
     "Executor",
     "FitReport",
     "FitResult",
+    "OtherModel",
     "RegressionLoss",
     "Search",
     "ThreadExecutor",
@@ -39,6 +42,7 @@ __all__ = [
     "fit_table",
     "limit_for",
     "regression_loss",
+    "resume_fit",
     "search_budgets",
     "settings_of",
     "training_rows",

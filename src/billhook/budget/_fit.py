@@ -14,7 +14,9 @@ from billhook.budget._clock import Clock
 from billhook.budget._compress import TooSmallError
 from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._last_model import LastModel, learn_last
+from billhook.budget._other_models import OtherModel, other_models
 from billhook.budget._output import write_fit
+from billhook.budget._record import SearchRecord
 from billhook.budget._results import Candidate
 from billhook.budget._scoring import perfect_score, score_of
 from billhook.budget._search import FAMILIES, Search
@@ -52,6 +54,8 @@ class FitResult:
         Whether the search ended before its time.
     examples : float32 array (rows, features)
         Some of the rows as features, which the self-test of the C project uses.
+    record : SearchRecord or None
+        What another search can go on from; None of a search on a cluster.
     """
 
     packed: Packed
@@ -59,13 +63,14 @@ class FitResult:
     report: FitReport
     was_interrupted: bool
     examples: NDArray[np.float32]
+    record: SearchRecord | None = None
 
     def __repr__(self) -> str:
         score = f"held-out {self.report.scoring} {self.report.score:.4g}"
         return f"FitResult({self.packed.nbytes:,} bytes of {self.report.budget:,}; {score}; {self.packed!r})"
 
     def save(self, folder: str | PathLike[str], *, name: str = "model", force: bool = False) -> None:
-        """Write ``model.bhk``, ``report.html`` and a C project ``c`` to a folder: all of them or none.
+        """Write ``model.bhk``, ``report.html``, ``search.json`` and a C project ``c`` to a folder: all or none.
 
         Parameters
         ----------
@@ -76,7 +81,8 @@ class FitResult:
         force : bool
             Whether to replace the files of an earlier fit; other files in the folder stay.
         """
-        write_fit(folder, self.packed, self.report, self.examples, name=name, force=force)
+        record = None if self.record is None else self.record.to_json()
+        write_fit(folder, self.packed, self.report, self.examples, name=name, force=force, record=record)
 
 
 def fit(
@@ -95,6 +101,8 @@ def fit(
     final: Callable[[Trial], Packed] | None = None,
     keep_best: bool = False,
     target: Target | None = None,
+    compare: bool = False,
+    resume: SearchRecord | None = None,
     title: str = "",
     notes: tuple[str, ...] = (),
     progress: Callable[[Search], None] | None = None,
@@ -103,7 +111,8 @@ def fit(
     """Return the best model of at most `budget` bytes that is found in the time, or with so many trials.
 
     The time is that of `clock` if it runs already, else `time_limit` seconds from now, the report included. With
-    `n_trials` there is no limit, and so many trials are made. `final` makes the last model of the best trial, by
+    `n_trials` there is no limit, and so many trials are made. With `compare`, the report has what others make of the
+    budget; with `resume`, an earlier search is gone on with. `final` makes the last model of the best trial, by
     default from all rows. With `keep_best`, an interruption ends the search and what is best so far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
@@ -122,13 +131,17 @@ def fit(
         budgets,
         executor or ThreadExecutor(n_jobs),
         clock if n_trials is None else replace(clock, limit=None),
-        n_trials=n_trials,
+        n_trials=None if n_trials is None else n_trials + (0 if resume is None else len(resume.best)),
         keep_best=keep_best,
         progress=progress,
         families=_families(rows, families) if user_ensemble is None else ("user",),
         perfect=perfect_score(scoring),
         shares_tests=shares_tests,
+        first=() if resume is None else resume.best,
     )
+    if resume is not None:
+        resume.check(rows)
+        search.outcomes |= {trial: {} for trial in resume.others}  # not to be tried again
     search.run()
     best = search.best(budget)
     if best is None:
@@ -140,12 +153,30 @@ def fit(
         if not keep_best or not is_interruption(error):
             raise
         search.is_interrupted, last = True, LastModel(best.packed, None)
+    others, of_others = _compared(search, best, budget, keep_best=keep_best) if compare else ((), ())
     search.is_built, search.stage = True, "writing the report"
     progress(search)
     runner.clear_caches()
     report = report_on(search, best, last, budget, scoring=scoring, target=target, title=title, notes=notes)
+    report = replace(report, others=others, notes=(*report.notes, *of_others))
     examples = rows.X[:: -(-rows.n_rows // EXAMPLES)]
-    return FitResult(last.packed, front_of(search), report, search.is_interrupted, examples)
+    record = SearchRecord.of(search)
+    return FitResult(last.packed, front_of(search), report, search.is_interrupted, examples, record)
+
+
+def _compared(
+    search: Search, best: Candidate, budget: int, *, keep_best: bool
+) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
+    """Return what others make of the budget, and notes; what has been found is not lost if that is interrupted."""
+    search.stage = "comparing with others"
+    search.progress(search)
+    try:
+        return other_models(search, best, budget)
+    except (Exception, KeyboardInterrupt) as error:
+        if not keep_best or not is_interruption(error):
+            raise
+        search.is_interrupted = True
+        return (), ("The comparison with others was interrupted.",)
 
 
 def _families(rows: TrainingRows, families: tuple[str, ...]) -> tuple[str, ...]:

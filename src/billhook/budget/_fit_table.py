@@ -13,11 +13,13 @@ import numpy as np
 
 from billhook._checks import as_int, at_least_one, n_threads_of, resolve_name
 from billhook.budget._clock import Clock, in_time
+from billhook.budget._costs import CostScorer, cost_scorer
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
+from billhook.budget._record import read_record, settings_to_keep
 from billhook.budget._regression_loss import regression_loss
 from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
@@ -29,6 +31,7 @@ from billhook.interop import as_forest
 from billhook.packing import load_forest
 from billhook.tables import (
     CategoricalEncoding,
+    Encoding,
     Table,
     features_of,
     is_frame,
@@ -54,6 +57,7 @@ def fit_table(
     quantile: float | None = None,
     scoring: Any = None,
     class_weight: Any = None,
+    costs: Any = None,
     categorical: CategoricalEncoding | None = None,
     group: str | None = None,
     split: str | None = None,
@@ -62,11 +66,13 @@ def fit_table(
     n_trials: int | None = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    compare: bool = False,
     scheduler: str | None = None,
     keep_best: bool = False,
     progress: Callable[[Search], None] | None = None,
     log: Callable[[str], None] | None = None,
     started: float | None = None,
+    resume: str | PathLike[str] | None = None,
 ) -> FitResult:
     """Return the most accurate model that fits a number of bytes, or a target, learned from a table.
 
@@ -103,6 +109,10 @@ def fit_table(
         What is best: a name or a scorer of scikit-learn. By default accuracy; for regression R2, or what corresponds
         to it for the loss: 1 - the mean loss, of that of the best constant (Huber: of absolute errors).
     class_weight : dict or "balanced", optional
+    costs : path, or dict of dicts, optional
+        What each mistake costs: a table with a row for each true class and a column for each predicted one, or
+        ``costs[true][predicted]``. The best model is that of the least mean cost on held-out rows, and classes count
+        in learning by what mistakes on them cost, unless `class_weight` is given.
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
     group : str, optional
@@ -122,6 +132,9 @@ def fit_table(
         The seed of all that is random; None is another one every time.
     n_jobs : int, optional
         How many configurations to evaluate at a time; -1 is one for each processor.
+    compare : bool
+        Whether to add to the report what a plain random forest, XGBoost and LightGBM make of the same bytes and the
+        same held-out rows, where they are installed; this takes some seconds more.
     scheduler : str, optional
         The address of a Dask scheduler whose workers evaluate the configurations, as "tcp://host:8786".
     keep_best : bool
@@ -132,6 +145,9 @@ def fit_table(
         Called with each note on the table, a sentence, as soon as it is read.
     started : float, optional
         When the time began, by `time.perf_counter`; by default when this is called.
+    resume : path, optional
+        The folder of an earlier fit of the same table, whose best configurations are evaluated first, and none of the
+        others again: see `resume_fit`.
 
     Returns
     -------
@@ -151,6 +167,8 @@ def fit_table(
     of_numbers = regression_loss(loss, quantile)
     if model is not None and of_numbers is not None and of_numbers.name != "squared_error":
         raise ValueError(f"loss={loss!r} is for trees that are grown here: leave it out, or model")
+    if costs is not None and scoring is not None:
+        raise ValueError(f"costs say what is best, and so does scoring={scoring!r}: leave one of them out")
     limit = limit_for(budget, target, reserve)
     if max_cycles is not None:
         if target is None:
@@ -161,6 +179,27 @@ def fit_table(
         raise ValueError("n_jobs must be a number of jobs, or -1 for one for each processor, not 0")
     if out is not None:
         check_output(out, force=force)
+    record = None if resume is None else read_record(resume)
+    asked = settings_to_keep(
+        table=table,
+        label=label,
+        budget=budget,
+        target=target,
+        reserve=reserve,
+        max_cycles=max_cycles,
+        name=name,
+        task=task,
+        loss=loss,
+        quantile=quantile,
+        scoring=scoring,
+        class_weight=class_weight,
+        costs=costs,
+        categorical=categorical,
+        group=group,
+        split=split,
+        model=model,
+        random_state=seed,
+    )
     options = {
         "scoring": scoring,
         "clock": clock,
@@ -176,7 +215,13 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
-            unsuitable |= {"group": group, "split": split}
+            unsuitable |= {
+                "costs": costs,
+                "compare": compare or None,
+                "resume": resume,
+                "group": group,
+                "split": split,
+            }
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
@@ -190,6 +235,10 @@ def fit_table(
                 rounding = "nearest" if forest is None else forest.rounding
                 read = _read(table, label, task, rounding, group=group, split=split)
             title, read_notes = read.title, read.notes
+            if costs is not None:
+                scoring = _scoring_by_cost(costs, read)
+                options["scoring"] = scoring
+                class_weight = scoring.class_weights() if class_weight is None else class_weight
             for note in read_notes:
                 log(note)
             encoded = encode_table(
@@ -210,16 +259,36 @@ def fit_table(
                 user_ensemble=None if forest is None else _user_ensemble(forest, _source_of(model), encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
+                compare=compare,
+                resume=record,
                 title=title,
                 notes=(*read_notes, *encoded.notes, *_notes_on(model)),
                 **options,
             )
             result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
+            if result.record is not None:
+                asked |= {} if forest is not None else _encoding_of(encoded.encoding)
+                result = replace(result, record=replace(result.record, settings=asked))
     if max_cycles is not None and target is not None:
         result = _in_time_of_rows(result, target, max_cycles)
     if out is not None:
         result.save(out, name=name, force=force)
     return result
+
+
+def _encoding_of(encoding: Encoding) -> dict[str, str]:
+    """Return the argument that gives this encoding, if there is only one that does."""
+    if any(column.kind == "one_hot" for column in encoding.columns):
+        return {"categorical": "one_hot"}
+    is_ordered = any(column.kind == "ordered" and len(column.categories) > 2 for column in encoding.columns)
+    return {"categorical": "ordered"} if is_ordered else {}
+
+
+def _scoring_by_cost(costs: Any, table: Table) -> CostScorer:
+    """Return the score by a table of costs."""
+    if table.task == "regression":
+        raise ValueError("costs are those of taking one class for another, and this is regression: leave costs out")
+    return cost_scorer(costs, table.y)
 
 
 def _in_time_of_rows(result: FitResult, target: str, max_cycles: int) -> FitResult:

@@ -74,6 +74,10 @@ class GrowingEnsemble:
                 max_tests=growth.max_tests,
                 reuse_factor=growth.reuse_factor,
                 quantile=rows.loss.quantile,
+                l2=growth.l2,
+                row_share=growth.row_share,
+                column_share=growth.column_share,
+                seed=self.seed,
             )
         while len(self._boosting.trees) < n_trees:
             self._boosting.grow()
@@ -164,6 +168,9 @@ def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> di
         max_bin=growth.bins,
         eta=growth.learning_rate,
         min_child_weight=growth.min_weight,
+        reg_lambda=growth.l2,
+        subsample=growth.row_share,
+        colsample_bynode=growth.column_share,
         seed=seed,
     )
 

@@ -13,7 +13,7 @@ from billhook.budget.report import FitReport
 from billhook.codegen import emit
 from billhook.packing import Packed
 
-MODEL, REPORT, C_PROJECT = "model.bhk", "report.html", "c"
+MODEL, REPORT, SEARCH, C_PROJECT = "model.bhk", "report.html", "search.json", "c"
 
 
 def write_fit(
@@ -24,12 +24,15 @@ def write_fit(
     *,
     name: str = "model",
     force: bool = False,
+    record: str | None = None,
 ) -> None:
     """Write all files to a folder, or none if one of them cannot be written; other files in it stay."""
     check_output(folder, force=force)
     with atomic_folder(folder, replace=force, whole=(C_PROJECT,)) as temporary:
         packed.save(temporary / MODEL)
         report.save(temporary / REPORT)
+        if record is not None:
+            (temporary / SEARCH).write_text(record)
         target = report.target or "generic"
         emit(packed, temporary / C_PROJECT, target=target, name=name, layout=report.layout, X=examples)
 
@@ -48,7 +51,7 @@ def check_output(folder: str | PathLike[str], *, force: bool) -> None:
         raise FileExistsError(errno.EEXIST, "the folder is not empty; force=True replaces files in it", str(out))
     if not parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(parent))
-    for file in (MODEL, REPORT):
+    for file in (MODEL, REPORT, SEARCH):
         if (out / file).is_dir():
             raise IsADirectoryError(errno.EISDIR, "this is a folder, and a file is to be written", str(out / file))
     if (out / C_PROJECT).exists() and not (out / C_PROJECT / "selftest.c").is_file():

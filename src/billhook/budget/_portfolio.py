@@ -41,6 +41,9 @@ class PortfolioEntry(NamedTuple):
     codebook: float | None
     by_class: bool
     rounding: LeafRounding
+    growth_l2: float = 1.0
+    row_share: float = 1.0
+    column_share: float = 1.0
 
     def growth(self, n_features: int, n_values: int) -> GrowthConfig:
         """Return how trees are grown, with so many bins that it does not take long."""
@@ -48,9 +51,9 @@ class PortfolioEntry(NamedTuple):
         most_bins = max(8, 1 << int(np.log2(max(1.0, affordable / (n_features * n_values)))))
         bins = min(self.bins, most_bins)
         bits = self.bits - int(np.log2(self.bins // bins))
-        return GrowthConfig(
-            "boosted", self.leaves, self.learning_rate, bits, bins, self.min_weight, self.max_tests, self.reuse_factor
-        )
+        growth = GrowthConfig("boosted", self.leaves, self.learning_rate, bits, bins, self.min_weight)
+        shared = replace(growth, max_tests=self.max_tests, reuse_factor=self.reuse_factor)
+        return replace(shared, l2=self.growth_l2, row_share=self.row_share, column_share=self.column_share)
 
     def compression(self, n_values: int, budget: int) -> CompressionConfig:
         """Return how they are made to fit a budget."""
@@ -62,7 +65,7 @@ class PortfolioEntry(NamedTuple):
 
 # fmt: off
 # leaves, learning rate, bits, bins, min weight, max tests, reuse factor,
-#     overgrow, l2, leaf bits, codebook, by class, rounding
+#     overgrow, l2, leaf bits, codebook, by class, rounding, growth L2, row share, column share
 TWO_CLASSES: tuple[PortfolioEntry, ...] = (
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 1.0, None, 3, None, False, "scores"),
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 2.0, 1.0, 4, None, False, "labels"),
@@ -105,6 +108,8 @@ MANY_CLASSES: tuple[PortfolioEntry, ...] = (
 NUMBERS: tuple[PortfolioEntry, ...] = (
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 1.0, None, 5, None, False, "scores"),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 30.0, 5, None, False, "labels"),
+    PortfolioEntry(16, 0.05, 7, 64, 30.0, 0, 1.0, 2.0, 300.0, 5, None, False, "labels", 10.0, 0.5, 0.5),
+    PortfolioEntry(8, 0.1, 8, 128, 10.0, 0, 1.0, 3.0, 30.0, 6, None, False, "labels"),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 300.0, 4, None, False, "scores"),
     PortfolioEntry(16, 0.1, 7, 64, 10.0, 0, 1.0, 2.0, 100.0, 5, None, False, "labels"),
     PortfolioEntry(32, 0.1, 8, 128, 3.0, 0, 1.0, 1.5, 30.0, 6, None, False, "labels"),

@@ -54,7 +54,8 @@ class TrialResults:
 
         Of a trial that ran on some splits only, the score is what may be expected on all. Finalists, if accuracy is
         what counts, are ordered by the mean of their ranks in accuracy and in log loss: a few mistakes more or less
-        are often chance.
+        are often chance. Those that predict numbers are ordered by the mean of their ranks on each split: a single
+        row that is far off can weigh more than all others.
         """
         splits = self._finals_of(budget) if final else list(range(self.n_splits))
         if not splits:
@@ -73,7 +74,10 @@ class TrialResults:
                 candidates.append(Candidate(trial, nbytes, scores, packed[-1], final, losses))
         # Of equals, the one that did better when it was tried; then the smaller.
         candidates.sort(key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, name_of(c.trial)))
-        return _by_mean_rank(candidates) if candidates and all(c.losses for c in candidates) else candidates
+        if candidates and all(c.losses for c in candidates):
+            return _by_mean_rank(candidates)
+        is_of_numbers = final and candidates and candidates[0].packed.classes is None
+        return _by_rank_on_splits(candidates) if is_of_numbers else candidates
 
     def _tried_score(self, trial: Trial) -> float:
         tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
@@ -126,6 +130,14 @@ def name_of(trial: Trial) -> str:
 def is_packed_alike(one: Trial, other: Trial) -> bool:
     """Whether models of two trials are packed in the same way, for the same budget."""
     return one.budget == other.budget and one.compression.packing == other.compression.packing
+
+
+def _by_rank_on_splits(candidates: list[Candidate]) -> list[Candidate]:
+    """Return candidates, the best score first, by the sum of their ranks on each split."""
+    rank = np.zeros(len(candidates))
+    for scores in zip(*(one.scores for one in candidates), strict=True):
+        rank += [sum(other > score for other in scores) + 0.5 * scores.count(score) for score in scores]
+    return [candidates[place] for place in np.argsort(rank, kind="stable")]
 
 
 def _by_mean_rank(candidates: list[Candidate]) -> list[Candidate]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Literal
 
 import numpy as np
@@ -15,12 +15,7 @@ from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._portfolio import first_trials
 from billhook.budget._results import Candidate
-from billhook.budget._space import (
-    QUICKEST,
-    Trial,
-    is_sensible,
-    neighbours,
-)
+from billhook.budget._space import QUICKEST, Trial, is_sensible, neighbours
 from billhook.budget._timing import TimedResults
 from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
@@ -70,6 +65,8 @@ class Search(TimedResults):
         The score of a model without a mistake, if the search may end before its time.
     shares_tests : bool
         Whether trees can be grown that prefer tests which are in use.
+    first : tuple of Trial
+        What is tried first, as the best of an earlier search.
     """
 
     whole: TrialRunner
@@ -83,13 +80,14 @@ class Search(TimedResults):
     families: tuple[str, ...] = FAMILIES
     perfect: float | None = None
     shares_tests: bool = True
+    first: tuple[Trial, ...] = ()
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.trying.n_held_out)
         self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
         self.outcomes = {}
-        self.random = np.random.default_rng(self.trying.seed)
+        self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
         self.stage = "evaluating"
         self.n_done = 0
         self.final_splits = []
@@ -167,7 +165,8 @@ class Search(TimedResults):
             last_counts = self.random.random() < self.share_of_last or len(self.budgets) == 1
             budget = self.budgets[-1] if last_counts else self.budgets[turn % (len(self.budgets) - 1)]
             turn += not last_counts
-            trials = self._next(budget)
+            # Of a small budget few models fit, and all that is near them may be known: then of another.
+            trials = next(filter(None, map(self._next, (budget, *reversed(self.budgets)))), [])
             if not trials:
                 return
             self._try(trials, is_stopping=True)
@@ -294,14 +293,14 @@ class Search(TimedResults):
 
     def _next(self, budget: int) -> list[Trial]:
         """Return trials that differ little from the best ones; where there are none, from the best of the last."""
-        wanted = [LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4, LEAST_BATCH]
+        wanted = chain((LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4), repeat(LEAST_BATCH))
         trials: dict[Trial, None] = {}
         for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
-            if len(trials) >= LEAST_BATCH or not wanted:
+            if len(trials) >= LEAST_BATCH:
                 break
             here = replace(candidate.trial, budget=budget)
             near = [here, *neighbours(here)]
-            most = len(trials) + wanted.pop(0)
+            most = len(trials) + next(wanted)
             for place in self.random.permutation(len(near)):
                 if len(trials) == most:  # to find the bins takes longer than many a trial
                     break
@@ -347,8 +346,8 @@ class Search(TimedResults):
     def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
         """Return the best for a budget, without those that are far below: at most so many."""
         best = self.candidates(budget, final=final)[:most]
-        # Of scores that are no shares of one, it is not known by how much they differ by chance.
-        if not best or self.perfect != 1.0:
+        # By how much scores differ by chance is known of shares of one only; of numbers, a single row can be far off.
+        if not best or self.perfect != 1.0 or self.trying.rows.classes is None:
             return best
         highest = max(one.score for one in best)
         return [one for one in best if one.score >= highest - FAR_BELOW * self._spread(highest)]
@@ -378,6 +377,8 @@ class Search(TimedResults):
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""
+        if self.first:
+            return list(self.first)
         rows = self.trying.rows
         others: Literal["as_many", "soon", "later"] = "as_many"
         if self._counts_last_most:

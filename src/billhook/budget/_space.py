@@ -29,6 +29,10 @@ class GrowthConfig:
         The most distinct tests of all boosted trees; 0 for any number. Few can be shared in a table.
     reuse_factor : float
         How many times what the best test in use gains a new one must gain.
+    l2 : float
+        The penalty on squared leaf values while boosted trees are grown, in second derivatives.
+    row_share, column_share : float
+        Of the rows, for every boosted tree, and of the features, for every split of it, that are drawn.
     """
 
     family: EnsembleFamily
@@ -39,6 +43,9 @@ class GrowthConfig:
     min_weight: float = 1.0
     max_tests: int = 0
     reuse_factor: float = 1.0
+    l2: float = 1.0
+    row_share: float = 1.0
+    column_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,8 @@ MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # From many tests to few.
 MAX_TESTS = (0, 512, 256, 128, 64)
 REUSE_FACTORS = (1.0, 1.5, 2.0, 3.0)
+GROWTH_L2_VALUES = (1.0, 3.0, 10.0, 30.0, 100.0)
+SHARES_DRAWN = (1.0, 0.7, 0.5, 0.3)
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
 SOON_SHARED = 64
 # The share of the budget that a codebook may take.
@@ -172,6 +181,11 @@ def settings_of(trial: Trial) -> dict[str, Any]:
         settings["max_tests"] = growth.max_tests
     if growth.reuse_factor > 1.0:
         settings["reuse_factor"] = growth.reuse_factor
+    if growth.l2 != 1.0:
+        settings["growth_l2"] = growth.l2
+    for name in ("row_share", "column_share"):
+        if getattr(growth, name) < 1.0:
+            settings[name] = getattr(growth, name)
     settings["overgrow"] = compression.overgrow
     if compression.l2 is not None:
         settings["l2"] = compression.l2
@@ -188,6 +202,7 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
         near += [replace(growth, learning_rate=rate) for rate in _scaled(growth.learning_rate, 1.5, LEARNING_RATES)]
         near += [replace(growth, max_tests=most) for most in _beside(growth.max_tests, MAX_TESTS)]
         near += [replace(growth, reuse_factor=factor) for factor in _beside(growth.reuse_factor, REUSE_FACTORS)]
+        near += _neighbouring_draws(growth)
     if growth.family != "user":
         near += [replace(growth, bins=bins) for bins in _halved_and_doubled(growth.bins, BINS)]
         finer, coarser = (growth.bits + 2, growth.bins * 4), (growth.bits - 2, growth.bins // 4)
@@ -199,6 +214,15 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
         near += [replace(growth, min_weight=weight) for weight in _beside(growth.min_weight, MIN_WEIGHTS)]
     near += [replace(growth, bits=bits) for bits in (growth.bits - 1, growth.bits + 1) if _is_in(bits, CODE_BITS)]
     return near
+
+
+def _neighbouring_draws(growth: GrowthConfig) -> list[GrowthConfig]:
+    """Return what draws more or fewer rows and features, of what draws some: classes gain nothing by it."""
+    if growth.row_share == growth.column_share == growth.l2 == 1.0:
+        return []
+    near = [replace(growth, row_share=share) for share in _beside(growth.row_share, SHARES_DRAWN)]
+    near += [replace(growth, column_share=share) for share in _beside(growth.column_share, SHARES_DRAWN)]
+    return near + [replace(growth, l2=l2) for l2 in _beside(growth.l2, GROWTH_L2_VALUES)]
 
 
 def _neighbouring_compressions(compression: CompressionConfig) -> list[CompressionConfig]:

@@ -1,6 +1,7 @@
 import argparse
 import errno
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -8,7 +9,7 @@ from subprocess import SubprocessError
 
 import numpy as np
 
-from billhook.budget import FitReport, FitResult, Search, fit_table
+from billhook.budget import FitReport, FitResult, OtherModel, Search, fit_table, resume_fit
 from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
@@ -20,6 +21,11 @@ from billhook.tables import Table
 
 DEMO_BUDGET = "4KB"
 SHOWN_TARGETS = 4
+# Options that a fit is gone on with as they were, and what they are if nobody says so.
+OF_THE_BEGINNING = dict.fromkeys(
+    ("label", "task", "class_weight", "categorical", "budget", "target", "max_cycles", "loss", "quantile", "scoring")
+) | {"costs": None, "model": None, "scheduler": None, "out": None, "reserve": 0, "seed": 0, "force": False}
+OF_THE_BEGINNING |= {"name": "model", "backend": "threads"}
 # Of a command that wrote a model which takes more cycles than were asked for.
 TOO_SLOW_STATUS = 4
 
@@ -34,37 +40,44 @@ def run(arguments: argparse.Namespace) -> None:
         print(as_options(note), file=sys.stderr)
 
     with ProgressDisplay("reading") as display:
-        result = fit_table(
-            _demo_table() if arguments.demo else arguments.table,
-            arguments.label,
-            budget=arguments.budget,
-            target=arguments.target,
-            reserve=arguments.reserve,
-            max_cycles=arguments.max_cycles,
-            out=arguments.out,
-            force=arguments.force,
-            name=arguments.name,
-            task=arguments.task,
-            loss=arguments.loss,
-            quantile=arguments.quantile,
-            scoring=arguments.scoring,
-            class_weight=arguments.class_weight,
-            categorical=arguments.categorical,
-            group=arguments.group,
-            split=arguments.split,
-            model=arguments.model,
-            time_limit=arguments.time_limit,
-            n_trials=arguments.trials,
-            random_state=arguments.seed,
-            n_jobs=arguments.jobs,
-            scheduler=arguments.scheduler,
-            keep_best=True,
-            progress=partial(_show, display),
-            log=log,
-            started=arguments.started,
+        result = (
+            _resumed(arguments, display, log)
+            if arguments.resume
+            else fit_table(
+                _demo_table() if arguments.demo else arguments.table,
+                arguments.label,
+                budget=arguments.budget,
+                target=arguments.target,
+                reserve=arguments.reserve,
+                max_cycles=arguments.max_cycles,
+                out=arguments.out,
+                force=arguments.force,
+                name=arguments.name,
+                task=arguments.task,
+                loss=arguments.loss,
+                quantile=arguments.quantile,
+                scoring=arguments.scoring,
+                class_weight=arguments.class_weight,
+                costs=arguments.costs,
+                categorical=arguments.categorical,
+                group=arguments.group,
+                split=arguments.split,
+                model=arguments.model,
+                time_limit=arguments.time_limit,
+                n_trials=arguments.trials,
+                random_state=arguments.seed,
+                n_jobs=arguments.jobs,
+                compare=arguments.compare,
+                scheduler=arguments.scheduler,
+                keep_best=True,
+                progress=partial(_show, display),
+                log=log,
+                started=arguments.started,
+            )
         )
         summary = _summary(result)
     print_fields(summary)
+    arguments.out = arguments.resume or arguments.out
     for note in result.report.notes:
         if note not in notes:
             print(as_options(note))
@@ -80,8 +93,40 @@ def run(arguments: argparse.Namespace) -> None:
         sys.exit(TOO_SLOW_STATUS)
 
 
+def _resumed(arguments: argparse.Namespace, display: ProgressDisplay, log: Callable[[str], None]) -> FitResult:
+    """Go on with an earlier fit."""
+    return resume_fit(
+        arguments.resume,
+        _demo_table() if arguments.demo else arguments.table,
+        time_limit=arguments.time_limit,
+        n_trials=arguments.trials,
+        n_jobs=arguments.jobs,
+        compare=arguments.compare,
+        keep_best=True,
+        progress=partial(_show, display),
+        log=log,
+        started=arguments.started,
+    )
+
+
+def _check_resume(arguments: argparse.Namespace) -> None:
+    """Refuse what was said when the fit began."""
+    if arguments.jobs == 0:
+        raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
+    for option, default in OF_THE_BEGINNING.items():
+        if getattr(arguments, option) != default:
+            flag = {"scoring": "metric"}.get(option, option).replace("_", "-")
+            raise ValueError(
+                f"--{flag} was said when {arguments.resume} was fitted: with --resume give no more than TABLE, if it "
+                "has moved, --time-limit, --trials, --jobs and --compare"
+            )
+
+
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what only the command line can say, before anything is read."""
+    if arguments.resume is not None:
+        _check_resume(arguments)
+        return
     if arguments.demo:
         arguments.budget = arguments.budget or (None if arguments.target else DEMO_BUDGET)
     elif arguments.table is None:
@@ -150,6 +195,7 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
         r2, absolute, squared = report.error_measures
         of_r2 = "" if report.scoring == "R2" else f"; R2 {r2:.4g}"
         fields.insert(2, ("held-out errors", f"mean absolute {absolute:.4g}, root mean squared {squared:.4g}{of_r2}"))
+    fields += [(other.name, _other_text(other, report)) for other in report.others]
     if report.target is not None:
         fields.append((f"on {report.target}", _flash_on(report.target, result)))
     fields += [(f"{cost.layout} layout", _cost_text(cost, report)) for cost in report.layouts]
@@ -165,6 +211,11 @@ def _cost_text(cost: LayoutCost, report: FitReport) -> str:
     mark = " <- written" if cost.layout == report.layout else "" if cost.fits else ", does not fit"
     mark += ", more than asked for" if mark.endswith("written") and report.too_slow else ""
     return f"{about}{cost.cycles:,} cycles a row, {cost.flash:,} bytes of flash{mark}"
+
+
+def _other_text(other: OtherModel, report: FitReport) -> str:
+    form = ".2%" if report.scoring in ("accuracy", "balanced_accuracy") else ".4g"
+    return f"{other.score:{form}} in {other.nbytes:,} bytes, {other.settings}"
 
 
 def _score_text(report: FitReport) -> str:

@@ -9,6 +9,18 @@ GAPS = (2, 1)
 TRAILING_SPACES = re.compile(r" +((?:\x1b\[\d*m)*)$", re.MULTILINE)
 
 
+def bar_text(share: float, width: int) -> str:
+    """Return a bar that is as long as a share of `width` letters.
+
+    Examples
+    --------
+    >>> bar_text(0.25, 8), bar_text(0.01, 8), bar_text(0.0, 8)
+    ('##', '#', '')
+    """
+    length = min(max(round(share * width), int(share > 0.0)), width)
+    return "#" * length
+
+
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> None:
     """Print a table; columns with a heading in `numbers` are right-aligned, and those with empty cells only left out.
 

@@ -13,7 +13,7 @@ from billhook.codegen._emit import emit
 from billhook.codegen._estimate import data_of
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
-from billhook.codegen._memory import DoesNotFitError, data_limit, fits_in, flash_with_reader
+from billhook.codegen._memory import DoesNotFitError, TargetFit, data_limit, fits_in, flash_with_reader, target_fits
 from billhook.codegen._packages import PackageName, packages_named
 from billhook.codegen._resources import firmware_source
 from billhook.codegen._runtimes import RUNTIMES, runtime_named
@@ -36,6 +36,7 @@ __all__ = [
     "MissingToolError",
     "PackageName",
     "Target",
+    "TargetFit",
     "TooSlowError",
     "Toolchain",
     "as_inputs",
@@ -54,6 +55,7 @@ __all__ = [
     "packages_named",
     "runtime_named",
     "source",
+    "target_fits",
     "target_named",
     "targets",
     "tools_for",

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from billhook.codegen._form import Form, Input, c_type, suffix
+from billhook.codegen._form import LIMITS, Form, Input, c_type, suffix
 from billhook.codegen._names import comment
 from billhook.packing import Packed
 from billhook.tables import EncodedColumn, Encoding
@@ -128,9 +128,21 @@ def _categorical(column: CColumn, form: Form, prefix: str) -> list[str]:
     lines = ["", f"/* {comment(column.encoded.name)} */", "enum {", *_entries([*others, *entries]), "};", ""]
     if column.encoded.kind == "ordered" and form.inputs != ("float",):
         lines.append(f"/* Whole numbers have no value for what is missing: it goes in as {column.categories[0]}. */")
-    for kind in form.inputs:
+    for kind in _kinds(column, form):
         lines += _put(column, kind, prefix)
     return lines
+
+
+def _kinds(column: CColumn, form: Form) -> list[Input]:
+    """Return the kinds of features that can tell the categories of a column apart."""
+    highest = len(column.categories) - 1 if column.encoded.kind == "ordered" else 1
+    kinds = [kind for kind in form.inputs if kind == "float" or highest <= LIMITS[kind][1]]
+    if not kinds:
+        raise ValueError(
+            f"column {column.encoded.name!r} has {highest + 1:,} categories, more than {' or '.join(form.inputs)} "
+            "features can tell apart; emit with inputs='float' or 'int16'"
+        )
+    return kinds
 
 
 def put_name(column: CColumn, kind: Input, prefix: str) -> str:
@@ -163,7 +175,9 @@ def example(packed: Packed, form: Form, prefix: str) -> list[str]:
     all_ = c_columns(packed.encoding, prefix)
     numbers = [f"x[{column.at}] = 1;" for column in all_ if column.at]
     names = [
-        f"{put_name(column, form.inputs[0], prefix)}(x, {column.categories[0]});" for column in all_ if not column.at
+        f"{put_name(column, _kinds(column, form)[0], prefix)}(x, {column.categories[0]});"
+        for column in all_
+        if not column.at
     ]
     return numbers[:1] + names[:1]
 
@@ -174,7 +188,7 @@ def column_table(encoding: Encoding, form: Form, prefix: str) -> str:
     for column in c_columns(encoding, prefix):
         last = column.first + column.encoded.n_features - 1
         inputs = f"{column.first}" if last == column.first else f"{column.first} to {last}"
-        used = f"`x[{column.at}]`" if column.at else f"`{put_name(column, form.inputs[0], prefix)}`"
+        used = f"`x[{column.at}]`" if column.at else f"`{put_name(column, _kinds(column, form)[0], prefix)}`"
         named = zip(
             [*column.categories, column.missing, column.unknown],
             [*column.encoded.categories, "missing", "unknown"],

@@ -1,10 +1,11 @@
 """Whether the flash and the memory of a target hold a model, and what would fit if they do not."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from billhook.codegen._form import Form, form_of
 from billhook.codegen._steps import code_type
-from billhook.codegen._targets import Target
+from billhook.codegen._targets import Target, targets
 from billhook.interop import as_forest
 from billhook.packing import Packed, pack
 
@@ -61,6 +62,28 @@ def fits_in(packed: Packed, target: Target) -> bool:
     """Whether a target holds a model in the compact layout, with float inputs, in its flash and its memory."""
     stack = least_stack(packed, form_of("compact", "float", target))
     return flash_with_reader(packed.nbytes, target) <= target.flash and stack <= target.ram
+
+
+@dataclass(frozen=True)
+class TargetFit:
+    """A target: its flash and RAM, the flash that the model and the code reading it take, and whether they fit."""
+
+    name: str
+    flash: int
+    ram: int
+    takes: int
+    fits: bool
+
+
+def target_fits(packed: Packed) -> tuple[TargetFit, ...]:
+    """Return for each target with a known flash whether it holds a model."""
+    return tuple(
+        TargetFit(
+            target.name, target.flash, target.ram, flash_with_reader(packed.nbytes, target), fits_in(packed, target)
+        )
+        for target in targets()
+        if target.flash
+    )
 
 
 def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: int | None = None) -> None:

@@ -45,6 +45,12 @@ class Boosting:
         The most distinct tests of all trees; 0 for any number.
     quantile : float
         For the quantile loss: which one.
+    row_share : float
+        Of the rows, drawn anew for every tree, by which it is grown; it is added to the scores of all.
+    column_share : float
+        Of the features, drawn anew for every split, that it may test; others where none of these gains.
+    seed : int
+        Of the draws.
     """
 
     def __init__(
@@ -62,8 +68,12 @@ class Boosting:
         reuse_factor: float = 1.0,
         max_tests: int = 0,
         quantile: float = 0.5,
+        row_share: float = 1.0,
+        column_share: float = 1.0,
+        seed: int = 0,
     ) -> None:
         self.rows, self.loss, self.quantile = rows, loss, quantile
+        self.row_share, self.seed = row_share, seed
         options = TreeOptions(
             max_leaves=max_leaves,
             learning_rate=learning_rate,
@@ -72,6 +82,7 @@ class Boosting:
             largest_step=LARGEST_POISSON_STEP if loss == "poisson" else 0.0,
             reuse_factor=reuse_factor,
             max_tests=max_tests,
+            n_tried_features=max(1, round(column_share * rows.n_features)) if column_share < 1.0 else 0,
             leaf_quantile=quantile if loss == "quantile" else 0.5 if loss == "absolute" else 0.0,
         )
         self._grower = TreeGrower(rows, n_classes if loss == "softmax" else 1, options)
@@ -102,7 +113,12 @@ class Boosting:
             self._weight,
             *grower.gradients,
         )
-        self.trees.append(grower.grow(self._target, self._weight, self._score))
+        number = len(self.trees)
+        if self.row_share < 1.0:  # without slope and curvature a row does not count
+            is_left_out = np.random.default_rng([self.seed, number]).random(self.rows.n_rows) >= self.row_share
+            for gradient in grower.gradients:
+                gradient[is_left_out] = 0.0
+        self.trees.append(grower.grow(self._target, self._weight, self._score, seed=self.seed + number))
         return self.trees[-1]
 
     def _shape(self) -> float:

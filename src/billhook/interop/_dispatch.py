@@ -1,10 +1,9 @@
 from importlib import import_module
-from inspect import signature
 from os import PathLike
 from typing import Any
 
 from billhook.forest import Forest
-from billhook.interop._outputs import SeveralOutputsError
+from billhook.interop._outputs import SeveralOutputsError, check_only_output, check_output, read_output
 
 # The library that a model's class comes from -> the module that reads it. Imported only when such a model comes by.
 READERS = {
@@ -62,16 +61,16 @@ def as_forest(model: Any, *, output: int | None = None) -> Forest:
     >>> forest.truncate(max_leaves=4).n_leaves
     32
     """
+    check_output(output)
     if isinstance(model, Forest):
-        if output not in (None, 0):
-            raise ValueError(f"output={output!r}: a Forest has one output")
+        check_only_output(output, "a Forest")
         return model
     if isinstance(model, type):
         raise TypeError(f"as_forest needs a fitted model, not the class {model.__name__}; pass an instance after fit")
-    for parent in type(model).__mro__:
+    for parent in () if _is_ours(model) else type(model).__mro__:
         reader = READERS.get(parent.__module__.partition(".")[0])
         if reader is not None:
-            forest: Forest = _read(model, import_module(reader).read, output)
+            forest: Forest = read_output(import_module(reader).read, model, output, f"the {type(model).__name__}")
             return forest
     raise TypeError(_refusal(model))
 
@@ -107,23 +106,24 @@ def as_forests(model: Any) -> list[Forest]:
         return [as_forest(model, output=output) for output in range(error.n_outputs)]
 
 
-def _read(model: Any, read: Any, output: int | None) -> Any:
-    if output is None:
-        return read(model)
-    if "output" not in signature(read).parameters:
-        raise TypeError(f"output={output!r} is for models of several outputs, and a {type(model).__name__} has one")
-    return read(model, output=output)
+def _is_ours(model: Any) -> bool:
+    """Return whether a model is an estimator of Billhook, which is one of scikit-learn too."""
+    return type(model).__module__.partition(".")[0] == "billhook"
 
 
 def _refusal(model: Any) -> str:
     """Say why as_forest does not read this, and what to do."""
-    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    kind = f"{type(model).__module__}.{type(model).__qualname__}".removeprefix("builtins.")
     if isinstance(model, str | PathLike):
         return f"{str(model)!r} is a path, and no fitted model: read a model file with billhook.load"
-    if kind.startswith("billhook."):
+    if hasattr(model, "forest_"):
+        return f"as_forest cannot read a {type(model).__name__}: pass its forest_, which is a forest already"
+    if _is_ours(model) and hasattr(model, "fit"):
+        return f"this {type(model).__name__} is not fitted yet: call fit first, and use its forest_"
+    if hasattr(model, "to_forest"):
         return (
             f"as_forest cannot read a {type(model).__name__}, which keeps no nodes: pass the forest, or the fitted "
-            "model, that it was made of"
+            "model, that it was made of; or what its to_forest() returns, which predicts the same"
         )
     if isinstance(model, list | tuple):
         return f"as_forest reads one fitted model, not a {type(model).__name__} of {len(model)}: pass one of them"

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
-from billhook.interop._json_parts import decode_trees
+from billhook.interop._json_parts import FileBytes, decode_trees
+from billhook.interop._outputs import check_output, read_output
 
 # How much of a file is looked at to see what it is.
 START = 4096
@@ -81,6 +81,7 @@ def read_file(path: str | PathLike[str], output: int | None = None) -> Forest:
     ModelFileError
         If the file is of no known kind, or damaged; it says what is wrong.
     """
+    check_output(output)
     path = Path(path)
     try:
         return _read(path, output)
@@ -106,24 +107,28 @@ def _read(path: Path, output: int | None) -> Forest:
 
 
 def _with_output(read: Callable[..., Forest], model: Any, output: int | None) -> Forest:
-    if output is None:
-        return read(model)
-    if "output" not in signature(read).parameters:
-        raise ModelFileError(f"output={output!r} is for models of several outputs, and this one has one")
-    return read(model, output=output)
+    try:
+        forest: Forest = read_output(read, model, output, "the model")
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+    return forest
 
 
 def _read_folder(path: Path, output: int | None) -> Forest:
     if not (path / "data_spec.pb").exists():
-        raise ModelFileError("this is a folder, and none that ydf saved a model to: give the path of a model file")
+        raise ModelFileError(
+            "this is a folder, and none that ydf saved a model to: give the path of a model file, or the folder of a "
+            "fit, which has a model.bhk"
+        )
     return _with_output(_module("ydf").read_file, path, output)
 
 
 def _read_json(path: Path, output: int | None) -> Forest:
-    model = decode_trees(path.read_bytes())
-    for known in JSON_FORMATS:
-        if isinstance(model, dict) and known.has(model):
-            return _with_output(_module(known.module).read_json, model, output)
+    with FileBytes(path) as data:  # until all trees have been read
+        model = decode_trees(data)
+        for known in JSON_FORMATS:
+            if isinstance(model, dict) and known.has(model):
+                return _with_output(_module(known.module).read_json, model, output)
     raise ModelFileError(f"this JSON is no model that Billhook knows; it reads {_known()}")
 
 

@@ -19,7 +19,8 @@ Places = slice | NDArray[np.int64]
 class Nodes:
     """The nodes of all trees of a model; children are places among all of them, -1 for a leaf.
 
-    The arrays mean what Forest's of the same names mean; the values of inner nodes do not matter.
+    Features and children are integers of any size that holds them, small where there are millions. The arrays mean
+    what Forest's of the same names mean; the values of inner nodes do not matter.
 
     Attributes
     ----------
@@ -32,10 +33,10 @@ class Nodes:
         As `Tree` has it, of a single tree.
     """
 
-    feature: NDArray[np.int64]
+    feature: NDArray[Any]
     threshold: NDArray[np.float64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
+    left: NDArray[Any]
+    right: NDArray[Any]
     missing_left: NDArray[np.bool_]
     value: NDArray[np.float64]
     n_rows: NDArray[np.int64]
@@ -55,7 +56,7 @@ def trees_of(nodes: Nodes, root: NDArray[np.int64]) -> list[Tree]:
     has_equal = np.zeros(nodes.left.size, np.bool_)
     has_equal[list(nodes.equal_to)] = True
     trees = []
-    number = np.empty(nodes.left.size, np.int64)
+    number = np.empty(nodes.left.size, np.int32)
     for top, own, shares in zip(root.tolist(), members, is_shared.tolist(), strict=True):
         n_own = own.stop - own.start if isinstance(own, slice) else own.size
         if shares or has_equal[own].any():
@@ -125,11 +126,12 @@ def _found(nodes: Nodes, root: NDArray[np.int64]) -> tuple[Sequence[Places], NDA
     return np.split(in_order[by_tree], ends), is_shared
 
 
-def _plain_tree(nodes: Nodes, own: Places, number: NDArray[np.int64]) -> Tree:
+def _plain_tree(nodes: Nodes, own: Places, number: NDArray[np.int32]) -> Tree:
     """Return the tree of these nodes; `number` is what each of them becomes."""
     left, right = nodes.left[own], nodes.right[own]
     is_leaf = left < 0
-    left, right = np.where(is_leaf, -1, number[left]), np.where(is_leaf, -1, number[right])
+    no_child = np.int32(-1)
+    left, right = np.where(is_leaf, no_child, number[left]), np.where(is_leaf, no_child, number[right])
     return _tree(nodes, own, left, right, nodes.threshold[own], nodes.missing_left[own])
 
 
@@ -141,8 +143,8 @@ def _expanded_tree(nodes: Nodes, root: int, n_nodes: int) -> Tree:
 def _tree(
     nodes: Nodes,
     source: Places,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    left: NDArray[Any],
+    right: NDArray[Any],
     threshold: NDArray[np.float64],
     missing_left: NDArray[np.bool_],
 ) -> Tree:

@@ -83,11 +83,32 @@ static PyObject *py_find_elements(PyObject *module, PyObject *const *args, Py_ss
     return PyLong_FromSsize_t(found);
 }
 
+static PyObject *py_read_fields(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    Call call = {.function = "read_fields"};
+    Array data, number;
+    Py_ssize_t start, tag;
+    if (!take(&call, args, n_args, "B1 n n q1*", &data, &start, &tag, &number))
+        return NULL;
+    if (start < 0 || start > data.size)
+        return fail(&call, "start is not in the data");
+    if (tag < 0 || tag >= 1 << 14)
+        return fail(&call, "tag is longer than two bytes");
+    size_t place = (size_t)start, found;
+    Py_BEGIN_ALLOW_THREADS
+    found = read_fields(data.u8, (size_t)data.size, &place, (uint16_t)tag, number.i64, (size_t)number.size);
+    Py_END_ALLOW_THREADS
+    give_back(&call);
+    return Py_BuildValue("nn", (Py_ssize_t)found, (Py_ssize_t)place);
+}
+
 PyMethodDef interop_methods[] = {
     METHOD(rank_best_first),
     METHOD(average_upwards),
     METHOD(read_decimals),
     METHOD(read_integers),
     METHOD(find_elements),
+    METHOD(read_fields),
     {NULL, NULL, 0, NULL},
 };

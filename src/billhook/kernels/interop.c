@@ -96,3 +96,45 @@ ptrdiff_t find_elements(const uint8_t *text, size_t length, size_t start, int64_
     }
     return -1;
 }
+
+/* Read a number at `*place`; return whether it is whole. */
+static int read_varint(const uint8_t *data, size_t length, size_t *place, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = *place; i < length && i < *place + 10; i++) {
+        *number |= (uint64_t)(data[i] & 127) << (7 * (i - *place));
+        if (data[i] < 128) {
+            *place = i + 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+size_t read_fields(const uint8_t *data, size_t length, size_t *place, uint16_t tag, int64_t *number, size_t room)
+{
+    const int has_bytes = (tag & 7) == 2;
+    const size_t each = has_bytes ? 2 : 1;
+    size_t n = 0;
+    while (*place < length && (room == 0 || (n + 1) * each <= room)) {
+        size_t i = *place;
+        uint64_t found;
+        if (tag != 0) {
+            if (data[i++] != (tag > 127 ? 128 | (tag & 127) : tag))
+                break;
+            if (tag > 127 && (i == length || data[i++] != tag >> 7))
+                break;
+        }
+        if (!read_varint(data, length, &i, &found) || (has_bytes && found > length - i))
+            break;
+        if (room != 0)
+            number[n * each] = has_bytes ? (int64_t)i : (int64_t)found;
+        if (has_bytes)
+            i += (size_t)found;
+        if (has_bytes && room != 0)
+            number[n * each + 1] = (int64_t)i;
+        *place = i;
+        n++;
+    }
+    return n;
+}

@@ -9,7 +9,7 @@ import numpy as np
 
 from billhook._files import Contents, ModelFileError, is_container, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
-from billhook.interop import read_file
+from billhook.interop import check_only_output, read_file
 from billhook.packing._blob import from_blob, is_blob
 from billhook.packing._stored_layout import LATER, checked, layout_from
 from billhook.packing._with_signs import NAMES_WITH_SIGNS, from_least, is_with_signs, with_base_from_least
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from billhook.packing._packed import Packed
 
 KIND = "packed"
+# The model file in the folder of a fit.
+OF_FIT = "model.bhk"
 META = ("scale", "base", "link", "task", "ties", "rounding", "n_features", "feature_names", "origin")
 
 
@@ -43,7 +45,7 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
 
     Parameters
     ----------
-    path : path of a file, or of a folder that ydf saved a model to
+    path : path of a file, of a folder that a fit was written to, or of one that ydf saved a model to
     output : int, optional
         Which output of a model of another library that predicts several at once, from 0.
 
@@ -56,12 +58,16 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
         raise TypeError(
             f"load needs the path of a model file, not a {type(path).__name__}; a fitted model is read with as_forest"
         )
+    of_fit = Path(path) / OF_FIT
+    path = of_fit if of_fit.is_file() else path
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ModelFileError(f"{path}: this is a pipe or a device: write the model to a file first")
     if not is_container(path):
         if not _is_blob(path):
             return read_file(path, output)
-        _check_output(output)
+        check_only_output(output, "a model of Billhook")
         return _read_blob(path)
-    _check_output(output)
+    check_only_output(output, "a model of Billhook")
     try:
         contents = read_container(path)
         return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
@@ -78,11 +84,6 @@ def load_forest(path: str | PathLike[str]) -> Forest:
             "Forest.save writes it"
         )
     return model
-
-
-def _check_output(output: int | None) -> None:
-    if output not in (None, 0):
-        raise ValueError(f"output={output!r}: a model of Billhook has one output")
 
 
 def _is_blob(path: str | PathLike[str]) -> bool:

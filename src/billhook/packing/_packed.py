@@ -19,7 +19,6 @@ from billhook.forest import (
     prediction_of,
     same,
 )
-from billhook.html import notebook_table
 from billhook.kernels import has_missing
 from billhook.packing._blob import from_blob, to_blob
 from billhook.packing._check import check_packed
@@ -278,22 +277,9 @@ class Packed:
         )
 
     def _repr_html_(self) -> str:
-        layout = self.layout
-        different = f", {layout.n_entries:,} of them different" if layout.n_entries else ""
-        return notebook_table(
-            "Packed",
-            {
-                "Predicts": prediction_of(self.classes),
-                "Bytes of flash": f"{self.nbytes:,} (without the program that reads them)",
-                "Trees": f"{layout.n_trees:,}",
-                "Leaves": f"{layout.n_leaves:,}{different}",
-                "Bits of a leaf value": f"{layout.leaf_bits}",
-                "Bits of a threshold": f"{layout.code_bits}",
-                "Features": f"{self.n_used:,} in use of {self.n_features:,}",
-                "Missing values": "none allowed" if layout.missing == "none" else "allowed",
-                "Packed from": self.origin or "arrays",
-            },
-        )
+        from billhook.inspection import describe  # what it shows is what `billhook show` prints
+
+        return describe(self)._repr_html_()
 
 
 def codes_of(

@@ -1,22 +1,26 @@
 """ARFF: the file format of Weka and OpenML."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from billhook.tables._cells import is_missing, is_number
 from billhook.tables._collect import (
+    FileBlocks,
     FileColumns,
     LabelColumn,
     ReadAs,
+    ReadOptions,
     TextRows,
     UnusableColumn,
     blocks_of,
     collect,
+    grouped,
 )
 from billhook.tables._columns import Categorical
-from billhook.tables._text import opened, sample_of
+from billhook.tables._text import about_n_lines, opened, sample_of
 
 NUMBERS = ("numeric", "real", "integer")
 # A quoted text, in which a backslash takes away a quote's meaning; or anything up to a comma.
@@ -51,29 +55,47 @@ class Arff(NamedTuple):
         """Nothing is guessed."""
         return ()
 
-    def read(
-        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
-    ) -> FileColumns:
+    def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns."""
-        raw = {label, *apart}
-        wanted: list[ReadAs] = [
-            "label" if name in raw else "guess" if type_ in NUMBERS and name not in categorical else "text"
-            for name, type_, _ in self.attributes
-        ]
+        return self._columns(self._blocks, asked)
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """As many as the lines at the beginning let expect; None for a compressed file."""
+        return about_n_lines(self.path)
+
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
+        """Return the columns of some rows at a time."""
+        groups = grouped(self._blocks(), n_rows)
+        return FileBlocks(self._columns(partial(iter, group), asked, is_part=True) for group in groups)
+
+    def _columns(
+        self, blocks: Callable[[], Iterator[TextRows]], asked: ReadOptions, *, is_part: bool = False
+    ) -> FileColumns:
+        """Return the columns that are asked for, of these blocks."""
         columns = {}
-        for attribute, column in zip(self.attributes, collect(self._blocks, wanted, rounding), strict=True):
-            if attribute.name != label and attribute.name not in apart:
+        wanted = [self._wanted(attribute, asked) for attribute in self.attributes]
+        read = collect(blocks, wanted, asked.rounding, is_part=is_part)
+        for attribute, column in zip(self.attributes, read, strict=True):
+            if not asked.wants(attribute.name):
+                continue
+            if not asked.wants_cells(attribute.name):
                 column = UnusableColumn("holds dates, which are not read") if attribute.type == "date" else column
-                self._check(attribute, column, is_asked=attribute.name in categorical)
+                self._check(attribute, column, is_asked=attribute.name in asked.categorical)
             columns[attribute.name] = column
-        cells = {name: columns.pop(name) for name in apart}
-        if label is None:
-            return FileColumns(columns, None)
-        of_label = next(attribute for attribute in self.attributes if attribute.name == label)
-        labels = LabelColumn(columns.pop(label), of_label.type not in NUMBERS)
+        apart = {name: columns.pop(name) for name in asked.apart}
+        if asked.label is None:
+            return FileColumns(columns, None, apart=apart)
+        of_label = next(attribute for attribute in self.attributes if attribute.name == asked.label)
+        labels = LabelColumn(columns.pop(asked.label), of_label.type not in NUMBERS)
         if of_label.type == "categorical":
             self._check_declared(of_label, [cell for cell in set(labels.cells.tolist()) if not is_missing(cell)])
-        return FileColumns(columns, labels, apart=cells)
+        return FileColumns(columns, labels, apart=apart)
+
+    def _wanted(self, attribute: Attribute, asked: ReadOptions) -> ReadAs:
+        if attribute.type in NUMBERS:
+            return asked.read_as(attribute.name)
+        return "text" if asked.read_as(attribute.name) == "guess" else asked.read_as(attribute.name)
 
     def _check(self, attribute: Attribute, column: object, *, is_asked: bool) -> None:
         """Raise ValueError for cells that are not what the file declares."""

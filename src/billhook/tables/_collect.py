@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook.tables._cells import MISSING, as_number_or_mark, is_mark, too_many
 from billhook.tables._columns import Categorical, Column
-from billhook.tables._decimal_commas import WRITE_POINTS, CommaNumbers, comma_in
+from billhook.tables._decimal_commas import WRITE_POINTS, comma_in, with_point
 from billhook.tables._rounding import as_float32
 
 # Rows whose cells are strings at one time.
@@ -20,7 +20,7 @@ BLOCK = 512
 MOST_TEXTS = 2**16
 # So many numbers are remembered by what stands in the file, for columns of which at most a share in a block is new.
 MOST_KNOWN, MOST_NEW = 2**16, 0.5
-ReadAs = Literal["guess", "commas", "text", "label"]
+ReadAs = Literal["guess", "commas", "text", "cells", "skip"]
 TextRows = list[Sequence[str]]
 
 
@@ -61,6 +61,53 @@ class FileColumns(NamedTuple):
     apart: Mapping[str, NDArray[Any]] = {}
 
 
+class FileBlocks(NamedTuple):
+    """The columns of a file some rows at a time, and what there is to say of them all."""
+
+    blocks: Iterator[FileColumns]
+    notes: tuple[str, ...] = ()
+
+
+class ReadOptions(NamedTuple):
+    """What is read of a file, and how.
+
+    Attributes
+    ----------
+    names : set of str, optional
+        The columns to read; by default all.
+    label : str, optional
+        The label column, whose cells are returned as they are.
+    categorical : set of str
+        Columns to read as text even where they look like numbers.
+    rounding : {"nearest", "down"}
+        How numbers become float32.
+    apart : tuple of str
+        Columns that say how rows are held out: they are returned as they are, and not among the others.
+    """
+
+    names: frozenset[str] | None = None
+    label: str | None = None
+    categorical: frozenset[str] = frozenset()
+    rounding: str = "nearest"
+    apart: tuple[str, ...] = ()
+
+    def wants(self, name: str) -> bool:
+        """Return whether a column is to be read."""
+        return self.names is None or name in self.names or self.wants_cells(name)
+
+    def wants_cells(self, name: str) -> bool:
+        """Return whether the cells of a column are wanted as they are."""
+        return name == self.label or name in self.apart
+
+    def read_as(self, name: str) -> ReadAs:
+        """Return how a column of a text file is read."""
+        if self.wants_cells(name):
+            return "cells"
+        if not self.wants(name):
+            return "skip"
+        return "text" if name in self.categorical else "guess"
+
+
 class TableFile(Protocol):
     """A file that holds a table."""
 
@@ -72,13 +119,18 @@ class TableFile(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how it is read."""
 
-    def read(
-        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
-    ) -> FileColumns:
-        """Return its columns, those of `categorical` as text even where they look like numbers.
+    def read(self, asked: ReadOptions) -> FileColumns:
+        """Return its columns."""
 
-        Those of `apart` are returned as they are, and not among the others. `rounding` is how numbers become
-        float32, "nearest" or "down".
+    @property
+    def about_n_rows(self) -> int | None:
+        """About how many rows it has, if that is known without reading them."""
+
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
+        """Return its columns at least so many rows at a time, each as `read` would if there were no others.
+
+        What commas in numbers mean, the whole file tells; and marks such as "-" alone are missing numbers, as there
+        may be numbers in other rows.
         """
 
 
@@ -89,59 +141,62 @@ def blocks_of(rows: Iterable[Sequence[str]]) -> Iterator[TextRows]:
         yield block
 
 
+def grouped(blocks: Iterable[TextRows], n_rows: int) -> Iterator[list[TextRows]]:
+    """Return blocks in groups of at least so many rows; the last may have fewer."""
+    group: list[TextRows] = []
+    for block in blocks:
+        group.append(block)
+        if sum(map(len, group)) >= n_rows:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
 def collect(
-    read_blocks: Callable[[], Iterator[TextRows]],
-    wanted: Sequence[ReadAs],
-    rounding: str,
-    *,
-    may_have_commas: bool = False,
+    read_blocks: Callable[[], Iterator[TextRows]], wanted: Sequence[ReadAs], rounding: str, *, is_part: bool = False
 ) -> list[Any]:
-    """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or for a label an array of strings.
+    """Return the columns, read as asked: numbers, Categorical, UnusableColumn, or an array of strings for the cells.
 
     What is a number is kept as one from the start. If a text turns up in such a column far down, the file is read
-    again. If numbers may have decimal commas, columns of such are returned as `CommaNumbers`: whether they are
-    decimals or thousands the whole file tells.
+    again; so it is if a column holds marks such as "-" and no number, unless these are part of its rows only.
     """
     wanted = list(wanted)
     while True:
-        columns, late = _one_pass(read_blocks(), wanted, rounding, may_have_commas=may_have_commas)
+        columns, late = _one_pass(read_blocks(), wanted, rounding, is_part=is_part)
         if not late:
-            return [column if isinstance(column, CommaNumbers) else column.finished() for column in columns]
-        for k, kind in late.items():
-            wanted[k] = kind
+            return [column.finished() for column in columns]
+        for k in late:
+            wanted[k] = "text"
 
 
 def _one_pass(
-    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str, *, may_have_commas: bool
-) -> tuple[list["_Collector"], dict[int, ReadAs]]:
+    blocks: Iterator[TextRows], wanted: Sequence[ReadAs], rounding: str, *, is_part: bool
+) -> tuple[list["_Collector"], set[int]]:
     known = _KnownNumbers()
     kinds: dict[ReadAs, Callable[[], _Collector]] = {
         "guess": lambda: _Numbers(known, rounding),
-        "commas": lambda: CommaNumbers(rounding),
+        "commas": lambda: _Numbers(known, rounding, have_commas=True),
         "text": _Texts,
-        "label": _Cells,
+        "cells": _Cells,
+        "skip": _Nothing,
     }
     columns = [kinds[kind]() for kind in wanted]
-    late: dict[int, ReadAs] = {}
+    late: set[int] = set()
     for number, rows in enumerate(blocks):
         check_time()
         for k, cells in enumerate(zip(*rows, strict=True)):
             if columns[k].add(cells):
                 continue
-            with_commas = CommaNumbers(rounding)
-            has_commas = may_have_commas and isinstance(columns[k], _Numbers) and with_commas.add(cells)
             if number:
-                late[k] = "commas" if has_commas else "text"
+                late.add(k)
                 columns[k] = _Nothing()
-            elif has_commas:
-                columns[k] = with_commas
             else:
                 columns[k] = _Texts()
                 columns[k].add(cells)
-    marked: dict[int, ReadAs] = {
-        k: "text" for k, column in enumerate(columns) if isinstance(column, _Numbers) and column.has_marks_only
-    }
-    return columns, late | marked
+    if not is_part:
+        late |= {k for k, column in enumerate(columns) if isinstance(column, _Numbers) and column.has_marks_only}
+    return columns, late
 
 
 class _Collector(Protocol):
@@ -161,9 +216,10 @@ class _KnownNumbers(dict[str, float]):
 
 
 class _Numbers:
-    def __init__(self, known: _KnownNumbers, rounding: str) -> None:
+    def __init__(self, known: _KnownNumbers, rounding: str, *, have_commas: bool = False) -> None:
         self.parts: list[NDArray[np.float32]] = []
         self.rounding = rounding
+        self.have_commas = have_commas
         self.known = known
         self.are_known = True
         self.has_numbers = self.has_marks = False
@@ -174,6 +230,8 @@ class _Numbers:
         return self.has_marks and not self.has_numbers
 
     def add(self, cells: Sequence[str]) -> bool:
+        if self.have_commas:
+            cells = list(map(with_point, cells))
         try:
             numbers = self._looked_up(cells) if self.are_known else _numbers(cells)
         except ValueError:

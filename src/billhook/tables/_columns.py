@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 
 Kind = Literal["number", "one_hot", "ordered"]
-# What a feature of eight bits can tell apart.
+# Of a column of a table that models are trained on: what a feature of eight bits can tell apart.
 MOST_CATEGORIES = 256
+# Of a column that a model knows by name, whoever trained it: a header of C has a line for each.
+MOST_NAMED = 4096
 # What booleans are as text, in any case.
 BOOLEANS = frozenset({"false", "true"})
 
@@ -176,7 +178,7 @@ def _check_column(column: Any) -> None:
         raise ValueError(f"column {column.name!r} has a category twice")
     if column.missing is not None and column.missing not in categories:
         raise ValueError(f"column {column.name!r} has missing {column.missing!r}, which is none of its categories")
-    least, most = (0, 0) if column.kind == "number" else (1, MOST_CATEGORIES)
+    least, most = (0, 0) if column.kind == "number" else (1, MOST_NAMED)
     if not least <= len(categories) <= most:
         raise ValueError(
             f"column {column.name!r}, kind {column.kind}, has {len(categories)} categories, not {least} to {most}"
@@ -196,7 +198,7 @@ def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -
         raise ValueError(f"column {column.name!r} holds numbers, and the model was trained on categories there")
     # The last entry is for -1: missing.
     missing = -1 if column.missing is None else column.categories.index(column.missing)
-    place = np.array([*_places(cells.categories, column.categories), missing], np.int64)[cells.codes]
+    place = np.array([*places(cells.categories, column.categories), missing], np.int64)[cells.codes]
     if column.kind == "ordered":
         features[:, 0] = np.where(place < 0, np.nan, place)
         return
@@ -204,7 +206,7 @@ def _fill(features: NDArray[np.float32], column: EncodedColumn, cells: Column) -
     features[rows, place[rows]] = 1.0
 
 
-def _places(categories: tuple[str, ...], known: tuple[str, ...]) -> list[int]:
+def places(categories: tuple[str, ...], known: tuple[str, ...]) -> list[int]:
     """Return the place of each category among those that are known, -1 if it is not one of them.
 
     Booleans are the same in any case: files have true, True and TRUE, and data frames have no text for them.

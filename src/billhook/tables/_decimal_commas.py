@@ -1,15 +1,12 @@
 """Numbers with a decimal comma, as half of Europe writes them; spreadsheets then separate cells by semicolons."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from reprlib import repr as short
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from billhook.tables._cells import as_number, is_missing, is_number
-from billhook.tables._rounding import as_float32
+from billhook._deadline import check_time
+from billhook.tables._cells import is_number
 
 # Points may stand between thousands, before the comma only.
 WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d*(?:[eE][+-]?\d+)?")
@@ -35,79 +32,86 @@ def comma_in(texts: Iterable[str]) -> str | None:
     return odd[0] if odd and all(map(is_with_comma, odd)) else None
 
 
-class CommaNumbers:
-    """A column of numbers with decimal commas.
+def with_point(cell: str) -> str:
+    """Return a number with a decimal comma as others are written; points in it stand between thousands."""
+    return cell.replace(".", "").replace(",", ".")
+
+
+class CommasInFile(NamedTuple):
+    """What the whole of a file tells of numbers with commas.
 
     Attributes
     ----------
-    is_sure : bool
-        Whether a number in it cannot be one with commas between thousands.
-    example : str
-        A number with a comma.
+    examples : dict
+        For each column of such numbers, by its name, the first.
+    are_decimal : bool
+        Whether one of them cannot be a number with commas between thousands.
     """
 
-    def __init__(self, rounding: str) -> None:
-        self.parts: list[NDArray[np.float32]] = []
-        self.rounding = rounding
-        self.is_sure = self.has_both = False
-        self.example = self.pointed = ""
-        self.known: dict[str, float] = {}
+    examples: Mapping[str, str]
+    are_decimal: bool
 
-    def add(self, cells: Sequence[str]) -> bool:
-        """Add cells; return whether all are numbers with a comma, whole ones or missing."""
+
+NO_COMMAS = CommasInFile({}, are_decimal=False)
+
+
+def commas_in(blocks: Iterable[Sequence[Sequence[str]]], names: Sequence[str | None]) -> CommasInFile:
+    """Return which columns of a file hold numbers with commas.
+
+    Parameters
+    ----------
+    blocks : iterable
+        All rows of the file, some at a time.
+    names : sequence of str or None
+        What each column is called; None for those that do not hold numbers, whatever they look like.
+    """
+    columns = {k: _CommaColumn() for k, name in enumerate(names) if name is not None}
+    for rows in blocks:
+        check_time()
+        for k, cells in enumerate(zip(*rows, strict=True)):
+            if k in columns and not columns[k].may_hold(cells):
+                del columns[k]
+        if not columns:
+            break
+    found = {str(names[k]): column for k, column in columns.items() if column.has_commas}
+    examples = {name: column.example for name, column in found.items()}
+    return CommasInFile(examples, any(column.is_decimal for column in found.values()))
+
+
+class _CommaColumn:
+    """What the cells of a column tell so far: none is kept, however many there are."""
+
+    def __init__(self) -> None:
+        self.example = ""
+        self.is_decimal = self.has_points = self.has_both = False
+        self.known: set[str] = set()
+
+    @property
+    def has_commas(self) -> bool:
+        """Whether it is a column of numbers with commas."""
+        # A point between thousands is told from a decimal one by a number with both.
+        return bool(self.example) and (self.has_both or not self.has_points)
+
+    def may_hold(self, cells: Sequence[str]) -> bool:
+        """Return whether all cells are numbers with a comma, whole ones or missing."""
         if len(self.known) > MOST_KNOWN:
             self.known.clear()
-        try:
-            numbers = [self._number(cell) for cell in cells]
-        except ValueError:
-            return False
-        self.parts.append(as_float32(np.array(numbers, np.float64), self.rounding))
-        # A point between thousands is told from a decimal one by what stands beside it.
-        return not self.pointed or self.has_both
+        new = [cell for cell in dict.fromkeys(cells) if cell not in self.known]
+        self.known.update(new)
+        return all(self._fits(cell.strip()) for cell in new)
 
-    def finished(self) -> NDArray[np.float32]:
-        """Return the column."""
-        column = np.concatenate([np.zeros(0, np.float32), *self.parts])
-        self.parts.clear()
-        return column
-
-    def _number(self, cell: str) -> float:
-        number = self.known.get(cell)
-        if number is None:
-            number = self.known[cell] = self._read(cell.strip())
-        return number
-
-    def _read(self, text: str) -> float:
+    def _fits(self, text: str) -> bool:
         if "," not in text:
-            if "." in text:
-                if WITH_POINTS.fullmatch(text) is None:
-                    raise ValueError(f"a number with a point among those with commas: {text!r}")
-                self.pointed = text
-                return float(text.replace(".", ""))
-            return as_number(text)
-        if WITH_COMMA.fullmatch(text) is None:
-            raise ValueError(f"not a number with a decimal comma: {text!r}")
-        number = float(text.replace(".", "").replace(",", "."))
+            if "." not in text:
+                return is_number(text)
+            self.has_points = True
+            return WITH_POINTS.fullmatch(text) is not None
+        if WITH_COMMA.fullmatch(text) is None or not is_number(with_point(text)):
+            return False
         self.example = self.example or text
-        self.is_sure |= THOUSANDS.fullmatch(text) is None
+        self.is_decimal |= THOUSANDS.fullmatch(text) is None
         self.has_both |= "." in text
-        return number
-
-
-def are_sure(texts: Iterable[str]) -> bool:
-    """Return whether one of some numbers with commas cannot be one with commas between thousands."""
-    return any("," in text and THOUSANDS.fullmatch(text) is None for text in texts)
-
-
-def with_points(cells: NDArray[Any]) -> dict[str, str]:
-    """Return how labels that are numbers with decimal commas read with points; nothing if not all are numbers."""
-    different = [cell for cell in dict.fromkeys(cells.tolist()) if not is_missing(cell)]
-    if comma_in(different) is None:
-        return {}
-    column = CommaNumbers("nearest")
-    if not column.add(different):
-        return {}
-    return {text: text.replace(".", "").replace(",", ".") for text in different if "," in text or column.pointed}
+        return True
 
 
 def thousands_or_decimals(example: str) -> str:

@@ -2,23 +2,37 @@
 
 import csv
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook.tables._cells import is_missing, is_number
-from billhook.tables._collect import FileColumns, LabelColumn, ReadAs, TextRows, UnusableColumn, blocks_of, collect
+from billhook.tables._collect import (
+    FileBlocks,
+    FileColumns,
+    LabelColumn,
+    ReadAs,
+    ReadOptions,
+    TextRows,
+    UnusableColumn,
+    blocks_of,
+    collect,
+    grouped,
+)
 from billhook.tables._decimal_commas import (
-    CommaNumbers,
-    are_sure,
+    NO_COMMAS,
+    CommasInFile,
+    commas_in,
     is_with_comma,
     thousands_or_decimals,
-    with_points,
+    with_point,
 )
-from billhook.tables._text import opened, sample_of
+from billhook.tables._text import about_n_lines, has_comma, opened, sample_of
 
 BLANKS = " "
 # A cell may well hold a comma or blanks, seldom the others.
@@ -47,34 +61,67 @@ class Delimited(NamedTuple):
     n_above: int = 0
     n_unnamed: int = 0
 
-    def read(
-        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
-    ) -> FileColumns:
+    def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns."""
-        raw = {label, *apart}
-        wanted: list[ReadAs] = [
-            "label" if name in raw else "text" if name in categorical else "guess" for name in self.names
-        ]
-        read = collect(self._blocks, wanted, rounding, may_have_commas=self.delimiter != ",")
-        columns = dict(zip(self.names, read, strict=True))
-        cells = {name: columns.pop(name) for name in apart}
-        labels = None if label is None else columns.pop(label)
-        pointed = {} if labels is None or self.delimiter == "," else with_points(labels)
-        with_commas = [name for name, column in columns.items() if isinstance(column, CommaNumbers)]
-        is_sure = are_sure(pointed) or any(columns[name].is_sure for name in with_commas)
-        if pointed and not is_sure:
-            raise ValueError(
-                f"the label column {label!r} of {self.path} {thousands_or_decimals(next(iter(pointed)))}"
-            )
-        for name in with_commas:
-            column = columns[name]
-            unsure = UnusableColumn(thousands_or_decimals(column.example), is_at_fault=True)
-            columns[name] = column.finished() if is_sure else unsure
-        if pointed:
-            labels = _replaced(labels, pointed)
-            with_commas.append(str(label))
-        label_column = None if labels is None else LabelColumn(labels, is_text=False)
-        return FileColumns(columns, label_column, _note_on(with_commas), cells)
+        return self._columns(self._blocks, asked, self._commas(asked))
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """As many as the lines at the beginning let expect; None for a compressed file."""
+        return about_n_lines(self.path)
+
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
+        """Return the columns of some rows at a time."""
+        commas = self._commas(asked)
+        groups = grouped(self._blocks(), n_rows)
+        blocks = (self._columns(partial(iter, group), asked, commas, is_part=True) for group in groups)
+        return FileBlocks(blocks, self._notes_on(commas, asked))
+
+    def _commas(self, asked: ReadOptions) -> CommasInFile:
+        """Return which columns hold numbers with commas, and what these are: only the whole file tells."""
+        if self.delimiter == "," or not has_comma(self.path):
+            return NO_COMMAS
+        as_they_are = asked.categorical.union(asked.apart) - {asked.label}
+        commas = commas_in(self._blocks(), [None if name in as_they_are else name for name in self.names])
+        if asked.label is not None and asked.label in commas.examples and not commas.are_decimal:
+            why = thousands_or_decimals(commas.examples[asked.label])
+            raise ValueError(f"the label column {asked.label!r} of {self.path} {why}")
+        return commas
+
+    def _columns(
+        self,
+        blocks: Callable[[], Iterator[TextRows]],
+        asked: ReadOptions,
+        commas: CommasInFile,
+        *,
+        is_part: bool = False,
+    ) -> FileColumns:
+        """Return the columns that are asked for, of these blocks."""
+        wanted: list[ReadAs] = [asked.read_as(name) for name in self.names]
+        for k, name in enumerate(self.names):
+            if wanted[k] == "guess" and name in commas.examples:
+                wanted[k] = "commas" if commas.are_decimal else "skip"
+        read = collect(blocks, wanted, asked.rounding, is_part=is_part)
+        columns = {name: column for name, column in zip(self.names, read, strict=True) if asked.wants(name)}
+        apart = {name: columns.pop(name) for name in asked.apart}
+        labels = None
+        if asked.label is not None:
+            cells = columns.pop(asked.label)
+            labels = LabelColumn(_with_points(cells) if asked.label in commas.examples else cells, is_text=False)
+        if not commas.are_decimal:
+            for name in columns.keys() & commas.examples.keys():
+                columns[name] = UnusableColumn(thousands_or_decimals(commas.examples[name]), is_at_fault=True)
+        return FileColumns(columns, labels, self._notes_on(commas, asked), apart)
+
+    def _notes_on(self, commas: CommasInFile, asked: ReadOptions) -> tuple[str, ...]:
+        if not commas.are_decimal:
+            return ()
+        names = [name for name in self.names if name in commas.examples and asked.wants(name)]
+        if not names:
+            return ()
+        others = len(names) - 1
+        more = f" and of {others} other{'s' if others > 1 else ''}" if others else ""
+        return (f"Numbers of column {names[0]!r}{more} have decimal commas.",)
 
     def _blocks(self) -> Iterator[TextRows]:
         with opened(self.path) as file:
@@ -146,18 +193,11 @@ def _are_names(first: list[str], below: list[list[str]], *, may_have_commas: boo
     return not all(occur)
 
 
-def _replaced(cells: Any, texts: dict[str, str]) -> Any:
+def _with_points(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return labels that are numbers with decimal commas as others are written."""
     new = np.empty(len(cells), object)
-    new[:] = [texts.get(cell, cell) for cell in cells.tolist()]
+    new[:] = list(map(with_point, cells.tolist()))
     return new
-
-
-def _note_on(with_commas: list[str]) -> tuple[str, ...]:
-    if not with_commas:
-        return ()
-    others = len(with_commas) - 1
-    more = f" and of {others} other{'s' if others > 1 else ''}" if others else ""
-    return (f"Numbers of column {with_commas[0]!r}{more} have decimal commas.",)
 
 
 def _some_rows(sample: str, delimiter: str) -> list[Sequence[str]]:

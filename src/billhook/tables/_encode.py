@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from billhook._checks import resolve_name
 from billhook._deadline import check_time
 from billhook.tables._cells import is_mark, is_number
-from billhook.tables._columns import BOOLEANS, Categorical, Column, EncodedColumn, Encoding
+from billhook.tables._columns import BOOLEANS, Categorical, Column, EncodedColumn, Encoding, places
 from billhook.tables._frames import TITLE, frame_columns
 from billhook.tables._table import Table
 
@@ -84,6 +84,21 @@ def features_of(rows: Any, model: HasFeatureNames) -> NDArray[np.float32]:
     return np.stack([_numbers(name, columns[name], table) for name in model.feature_names], axis=1)
 
 
+def unknown_categories(table: Table, encoding: Encoding) -> dict[str, tuple[int, str]]:
+    """Return, by column, how many cells hold a category that the encoding does not know, and the first of these."""
+    found = {}
+    cells = dict(zip(table.names, table.columns, strict=True))
+    for column in encoding.columns:
+        of_column = cells.get(column.name)
+        if column.kind == "number" or not isinstance(of_column, Categorical):
+            continue
+        is_unknown = np.array([*(place < 0 for place in places(of_column.categories, column.categories)), False])
+        rows = np.flatnonzero(is_unknown[of_column.codes])
+        if rows.size:
+            found[column.name] = rows.size, of_column.categories[of_column.codes[rows[0]]]
+    return found
+
+
 def _table_for(frame: Any, model: HasFeatureNames, encoding: Encoding | None) -> Table:
     """Return the columns of a data frame that a model knows."""
     if encoding is None:
@@ -113,7 +128,8 @@ def _numbers(name: str, column: Column, table: Table) -> NDArray[np.float32]:
     cell = column.categories[column.codes[row]]
     hint = "write decimals with a point" if "," in cell else "the model was trained on numbers there"
     raise ValueError(
-        f"column {name!r} of {table.title} holds {short(cell)} in row {row + 1:,}, which is not a number; {hint}"
+        f"column {name!r} of {table.title} holds {short(cell)} in row {table.n_before + row + 1:,}, which is not a "
+        f"number; {hint}"
     )
 
 

@@ -17,7 +17,7 @@ from billhook.tables._collect import LabelColumn, categorical_of, text_of
 from billhook.tables._columns import Column
 from billhook.tables._distinct import cells_of, distinct_of
 from billhook.tables._held_together import hold_out
-from billhook.tables._labels import TrainingLabels, label_name, target_of
+from billhook.tables._labels import TrainingLabels, check_present, label_column, label_name, target_of
 from billhook.tables._rounding import as_float32
 from billhook.tables._table import Table, training_table
 
@@ -163,6 +163,31 @@ def table_of_frame(
     table = training_table(title, columns, target, label=name, notes=apart.notes)
     groups, times = apart.of({own: _objects(frame[:, names.index(own)]) for own in apart.names}, title)
     return replace(table, groups=groups, times=times)
+
+
+def frame_for_prediction(
+    X: Any,
+    label: str | None = None,
+    *,
+    names: Collection[str] | None = None,
+    categorical: Collection[str] = frozenset(),
+    rounding: str = "nearest",
+) -> tuple[Table, tuple[str, ...]]:
+    """Return a data frame as `read_features` returns a file, and the names of all its columns but the label's.
+
+    The parameters are those of `frame_columns`; without a label `y` is empty.
+    """
+    frame, all_names = _opened(X)
+    if not len(frame):
+        raise ValueError(f"{TITLE} has no rows")
+    name = None if label is None else label_name(label, all_names, TITLE)
+    others = tuple(other for other in all_names if other != name)
+    wanted = others if names is None else set(names) & set(others)
+    columns = frame_columns(X, names=wanted, categorical=categorical, rounding=rounding)
+    y = np.zeros(0) if name is None else _labels(frame[:, all_names.index(name)], name).cells
+    if name is not None:
+        check_present(y, label_column(name, TITLE), frozenset())
+    return Table(TITLE, tuple(columns), tuple(columns.values()), y, None), others
 
 
 def _opened(X: Any) -> tuple[Any, tuple[str, ...]]:

@@ -68,15 +68,15 @@ def label_column(name: str, title: str) -> str:
     return f"the label column {name!r} of {title}"
 
 
-def check_present(cells: NDArray[Any], where: str, missing: frozenset[str]) -> None:
-    """Raise ValueError if a label is missing."""
+def check_present(cells: NDArray[Any], where: str, missing: frozenset[str], n_before: int = 0) -> None:
+    """Raise ValueError if a label is missing; before these cells the file has so many others."""
     absent = {cell for cell in set(cells.tolist()) if _is_absent(cell, missing)}
     if not absent:
         return
-    rows = [row for row, cell in enumerate(cells.tolist(), start=1) if _is_absent(cell, missing)]
+    rows = [row for row, cell in enumerate(cells.tolist(), n_before + 1) if _is_absent(cell, missing)]
     raise ValueError(
-        f"{where} has {len(rows):,} empty cells among {len(cells):,}, the first in row {rows[0]:,}: fill them in, or "
-        "remove these rows"
+        f"{where} has {len(rows):,} empty cells among {n_before + len(cells):,}, the first in row {rows[0]:,}: fill "
+        "them in, or remove these rows"
     )
 
 

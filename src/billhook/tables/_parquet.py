@@ -1,6 +1,6 @@
 """Parquet files."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook.tables._collect import (
     MOST_TEXTS,
+    FileBlocks,
     FileColumns,
     LabelColumn,
+    ReadOptions,
     UnusableColumn,
     categorical_of,
     text_of,
@@ -32,20 +34,45 @@ class Parquet(NamedTuple):
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
-    def read(
-        self, label: str | None, categorical: frozenset[str], rounding: str, apart: Collection[str] = ()
-    ) -> FileColumns:
+    def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns, read one after the other."""
+        return self._columns(self._cells, asked)
+
+    @property
+    def about_n_rows(self) -> int | None:
+        """Exactly so many."""
+        return int(self.file.metadata.num_rows)
+
+    def read_blocks(self, asked: ReadOptions, n_rows: int) -> FileBlocks:
+        """Return the columns of some rows at a time."""
+        names = [name for name in self.names if asked.wants(name)]
+        return FileBlocks(self._columns(part.__getitem__, asked) for part in self._parts(names, n_rows))
+
+    def _columns(self, cells_of: Callable[[str], Any], asked: ReadOptions) -> FileColumns:
+        """Return the columns that are asked for, of these cells."""
         columns = {
-            name: _column(self._cells(name), is_categorical=name in categorical, rounding=rounding)
+            name: _column(cells_of(name), is_categorical=name in asked.categorical, rounding=asked.rounding)
             for name in self.names
-            if name != label and name not in apart
+            if asked.wants(name) and not asked.wants_cells(name)
         }
-        cells = {name: _objects(self._cells(name)) for name in apart}
-        if label is None:
-            return FileColumns(columns, None)
-        where = label_column(label, str(self.path))
-        return FileColumns(columns, _labels(self._cells(label), where), apart=cells)
+        apart = {name: _objects(cells_of(name)) for name in asked.apart}
+        if asked.label is None:
+            return FileColumns(columns, None, apart=apart)
+        where = label_column(asked.label, str(self.path))
+        return FileColumns(columns, _labels(cells_of(asked.label), where), apart=apart)
+
+    def _parts(self, names: list[str], n_rows: int) -> Iterator[Any]:
+        """Return some rows at a time, as tables of pyarrow."""
+        from pyarrow import ArrowException, Table
+
+        n_read = 0
+        try:
+            for batch in self.file.iter_batches(n_rows, columns=names, use_threads=False):
+                check_time()
+                n_read += len(batch)
+                yield Table.from_batches([batch])
+        except (ArrowException, OSError) as error:
+            raise OSError(f"{self.path} is damaged: rows from {n_read + 1:,} on cannot be read: {error}") from None
 
     def _cells(self, name: str) -> Any:
         from pyarrow import ArrowException

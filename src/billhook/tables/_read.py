@@ -1,21 +1,25 @@
 """Tables read from files, for training or for prediction."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from billhook.tables._arff import arff, looks_like_arff
-from billhook.tables._collect import TableFile
+from billhook.tables._collect import FileColumns, ReadOptions, TableFile
 from billhook.tables._columns import n_rows
 from billhook.tables._delimited import Delimited, delimited
 from billhook.tables._held_together import hold_out
 from billhook.tables._labels import check_present, label_column, label_name, target_of
 from billhook.tables._parquet import MAGIC, parquet
 from billhook.tables._table import Table, parted, training_table
+
+# Of a block: cells in all, as strings take some 60 bytes each, and rows at least.
+CELLS, LEAST_ROWS = 2**18, 512
 
 
 def read_table(
@@ -56,7 +60,7 @@ def read_table(
     name = label_name(label, source.names, str(path))
     apart = hold_out(group, split)
     apart.check(source.names, name, str(path))
-    raw = source.read(name, frozenset(), rounding, apart.names)
+    raw = source.read(ReadOptions(label=name, rounding=rounding, apart=apart.names))
     assert raw.labels is not None
     _check_rows(path, source, len(raw.labels.cells))
     notes = (*source.notes, *raw.notes, *apart.notes)
@@ -87,13 +91,88 @@ def read_features(
     path = Path(path)
     source = _source(path)
     name = None if label is None else label_name(label, source.names, str(path))
-    raw = source.read(name, frozenset(categorical), rounding)
+    raw = source.read(ReadOptions(label=name, categorical=frozenset(categorical), rounding=rounding))
     y = np.zeros(0) if raw.labels is None else raw.labels.cells
     if name is not None:
         check_present(y, label_column(name, str(path)), frozenset({""}))
     columns, left_out = parted(raw.columns)
     _check_rows(path, source, max(map(n_rows, columns.values()), default=len(y)))
     return Table(str(path), tuple(columns), tuple(columns.values()), y, None, (*source.notes, *raw.notes), left_out)
+
+
+class TableBlocks(NamedTuple):
+    """A file that is read some rows at a time.
+
+    Attributes
+    ----------
+    title : str
+        What messages call it: its path.
+    names : tuple of str
+        The names of all its columns but the label's.
+    label : str or None
+        The name of the label column.
+    notes : tuple of str
+        What a user should know about how it is read.
+    about_n_rows : int or None
+        About how many rows it has, if that can be said before they are read.
+    tables : iterator of Table
+        The rows, in order; each as `read_features` would return it if there were no others. Only what commas in
+        numbers mean, the whole file tells.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    label: str | None
+    notes: tuple[str, ...]
+    about_n_rows: int | None
+    tables: Iterator[Table]
+
+
+def read_blocks(
+    path: str | PathLike[str],
+    label: str | None = None,
+    *,
+    names: Collection[str] | None = None,
+    categorical: Collection[str] = frozenset(),
+    rounding: str = "nearest",
+    n_rows: int | None = None,
+) -> TableBlocks:
+    """Read a table for prediction, however large it is, some rows at a time.
+
+    Parameters
+    ----------
+    path, label, categorical, rounding
+        As for `read_features`.
+    names : column names, optional
+        The columns to read, where the file has them; by default all.
+    n_rows : int, optional
+        Rows of a block; by default as many as take some megabytes.
+    """
+    path = Path(path)
+    source = _source(path)
+    name = None if label is None else label_name(label, source.names, str(path))
+    wanted = None if names is None else frozenset(names) - {name}
+    block_rows = n_rows or max(CELLS // len(source.names), LEAST_ROWS)
+    asked = ReadOptions(wanted, name, frozenset(categorical), rounding)
+    raw = source.read_blocks(asked, block_rows)
+    others = tuple(column for column in source.names if column != name)
+    notes = (*source.notes, *raw.notes)
+    return TableBlocks(str(path), others, name, notes, source.about_n_rows, _tables(path, source, name, raw.blocks))
+
+
+def _tables(path: Path, source: TableFile, label: str | None, blocks: Iterator[FileColumns]) -> Iterator[Table]:
+    n_before = 0
+    for raw in blocks:
+        y = np.zeros(0) if raw.labels is None else raw.labels.cells
+        if label is not None:
+            check_present(y, label_column(label, str(path)), frozenset({""}), n_before)
+        columns, left_out = parted(raw.columns)
+        n_read = max(map(n_rows, columns.values()), default=len(y))
+        if n_read == 0:
+            continue
+        yield Table(str(path), tuple(columns), tuple(columns.values()), y, None, (), left_out, n_before)
+        n_before += n_read
+    _check_rows(path, source, n_before)
 
 
 def _source(path: Path) -> TableFile:

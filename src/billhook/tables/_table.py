@@ -43,6 +43,8 @@ class Table:
         What was guessed and which columns were dropped, in sentences.
     left_out : dict
         For each dropped column the reason: words that follow its name.
+    n_before : int
+        Rows of the file that come before these, where it is read in blocks.
     groups : int64 array, optional
         For each row the number of its group: those of one are held out together.
     times : float64 array, optional
@@ -56,6 +58,7 @@ class Table:
     task: Task | None
     notes: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
+    n_before: int = 0
     groups: NDArray[np.int64] | None = None
     times: Vector | None = None
 

@@ -6,8 +6,11 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TextIO
+
+from billhook._deadline import check_time
 
 GZIP = b"\x1f\x8b"
 SAMPLE = 2**16
@@ -40,6 +43,25 @@ def opened(path: Path) -> Iterator[TextIO]:
                 raise ValueError(f"{path} is a damaged .gz file: {error}") from None
             except csv.Error as error:
                 raise ValueError(f"{path} cannot be read as a table: {error}; is a quote not closed?") from None
+
+
+def about_n_lines(path: Path) -> int | None:
+    """Return about how many lines a text file has, from those at its beginning; None for a compressed one."""
+    with path.open("rb") as raw:
+        begin = raw.read(SAMPLE)
+    if begin.startswith(GZIP):
+        return None
+    return max(begin.count(b"\n") * path.stat().st_size // max(len(begin), 1), 1)
+
+
+def has_comma(path: Path) -> bool:
+    """Return whether there is a comma anywhere in a text file."""
+    with opened(path) as file:
+        for text in iter(partial(file.read, SAMPLE), ""):
+            check_time()
+            if "," in text:
+                return True
+    return False
 
 
 def sample_of(path: Path) -> str:

@@ -12,9 +12,8 @@ from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import TrainingRows
 from billhook.budget._trial_runner import FIRST_FINAL
-from billhook.budget.report._report import FitReport, Point, TargetFit
-from billhook.codegen import Target, fits_in, flash_with_reader, targets
-from billhook.packing import Packed
+from billhook.budget.report._report import FitReport, Point
+from billhook.codegen import Target, target_fits
 
 SHOWN_ERRORS = 1_000
 
@@ -45,7 +44,7 @@ def report_on(
         scores=best.scores,
         points=_points(search, best),
         stages=next((o.stages for o in search.outcomes[best.trial].values() if o.stages), ()),
-        targets=_target_fits(packed),
+        targets=target_fits(packed),
         classes=() if rows.classes is None else tuple(str(label) for label in rows.classes.tolist()),
         confusion=confusion,
         errors=errors,
@@ -125,16 +124,6 @@ def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
     numbers = np.array([number_of[label] for label in y_predicted.tolist()])
     counts = np.bincount(y * classes.size + numbers, minlength=classes.size**2)
     return counts.reshape(classes.size, classes.size), None
-
-
-def _target_fits(packed: Packed) -> tuple[TargetFit, ...]:
-    return tuple(
-        TargetFit(
-            target.name, target.flash, target.ram, flash_with_reader(packed.nbytes, target), fits_in(packed, target)
-        )
-        for target in targets()
-        if target.flash
-    )
 
 
 def _scoring_name(scoring: Any, rows: TrainingRows) -> str:

@@ -35,6 +35,7 @@ TARGET_HEADS = (
     Head("RAM", is_number=True),
 )
 LAYOUT_HEADS = (Head("layout"), Head("fits"), Head("flash", is_number=True), Head("cycles a row", is_number=True))
+OTHER_HEADS = (Head("model"), Head("bytes", is_number=True), Head("score", is_number=True), Head("settings"))
 POINT_AT = "Point at a dot, or use the arrow keys, to see its settings."
 
 
@@ -105,6 +106,7 @@ def page(report: "FitReport") -> str:
         target_heads=TARGET_HEADS,
         layouts=layouts_chart(report),
         layout_heads=LAYOUT_HEADS,
+        other_heads=OTHER_HEADS,
         stage_heads=_stage_heads(report),
         stages=_stages(report),
         confusion=None if report.confusion is None else confusion_matrix(report.confusion, report.classes),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,10 @@ from billhook._files import atomic_write
 from billhook.budget._stages import Stage
 from billhook.budget.report._mistakes import ErrorMeasures, error_measures
 from billhook.budget.report._page import page
-from billhook.codegen import LayoutCost, LayoutName
+from billhook.codegen import LayoutCost, LayoutName, TargetFit
+
+if TYPE_CHECKING:
+    from billhook.budget._other_models import OtherModel
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,6 @@ class Point:
     is_final: bool
     is_on_front: bool
     is_chosen: bool
-
-
-@dataclass(frozen=True)
-class TargetFit:
-    """A target: its flash and RAM, the flash that the model and the code reading it take, and whether they fit."""
-
-    name: str
-    flash: int
-    ram: int
-    takes: int
-    fits: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +70,8 @@ class FitReport:
     too_slow : str
         That no layout takes as few cycles as were asked for, and what each takes: `layout` is then the fastest that
         fits the target. Empty if one does.
+    others : tuple of OtherModel
+        What other libraries make of the same bytes, if that was asked for.
     """
 
     title: str
@@ -103,6 +97,7 @@ class FitReport:
     layout: LayoutName = "compact"
     layouts: tuple[LayoutCost, ...] = ()
     too_slow: str = ""
+    others: "tuple[OtherModel, ...]" = ()
 
     @property
     def score(self) -> float:

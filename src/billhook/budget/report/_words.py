@@ -34,6 +34,9 @@ PHRASES: dict[str, Callable[[Any], str]] = {
     "min_weight": lambda weight: f"minimum leaf weight {weight:g}",
     "max_tests": lambda n: f"at most {n} distinct tests",
     "reuse_factor": lambda factor: f"a new test gains {factor:g} times what one in use does",
+    "growth_l2": lambda l2: f"grown with L2 {l2:g}",
+    "row_share": lambda share: f"{share:.0%} of the rows drawn for each tree",
+    "column_share": lambda share: f"{share:.0%} of the features drawn for each split",
     "overgrow": lambda times: (
         "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
     ),

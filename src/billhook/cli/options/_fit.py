@@ -18,6 +18,7 @@ def add_to(commands: Any) -> None:
             "billhook fit wine.csv --label kind --target arduino-uno --reserve 20KB --out wine",
             "billhook fit wine.csv --label kind --target arduino-uno --budget 4KB --max-cycles 20000 --out wine",
             "billhook fit wine.csv --label kind --budget 4KB --trials 50 --seed 1 --out wine",
+            "billhook fit --resume wine --time-limit 600",
         ),
         formatter_class=HelpFormatter,
     )
@@ -62,7 +63,17 @@ def add_to(commands: Any) -> None:
     )
     search.add_argument("--quantile", type=float, metavar="Q", help="for --loss quantile: which one, as 0.9")
     search.add_argument(
-        "--scoring", metavar="NAME", help="what is best: accuracy, balanced_accuracy, ... (default: accuracy or r2)"
+        "--metric",
+        "--scoring",
+        dest="scoring",
+        metavar="NAME",
+        help="what is best, by any name of scikit-learn's scorers: accuracy, balanced_accuracy, f1_macro, ... "
+        "(default: accuracy or r2)",
+    )
+    search.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="what each mistake costs, instead: a table, a row for each true class, a column for each predicted one",
     )
     search.add_argument(
         "--model",
@@ -78,6 +89,16 @@ def add_to(commands: Any) -> None:
         choices=("threads", "dask"),
         default="threads",
         help="where they are evaluated (default: threads)",
+    )
+    search.add_argument(
+        "--resume",
+        metavar="DIR",
+        help="go on searching where the fit in this folder ended, with what was asked for then, and write it anew",
+    )
+    search.add_argument(
+        "--compare",
+        action="store_true",
+        help="report what a random forest, XGBoost and LightGBM make of the same bytes",
     )
     search.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://10.0.0.1:8786")
     output = parser.add_argument_group("output")

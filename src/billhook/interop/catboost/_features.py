@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.interop.catboost._json import list_of, numbers_of, record_of, text_in, whole_number
-from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding, is_number
+from billhook.tables import MOST_NAMED, EncodedColumn, Encoding, is_number
 
 OF_ALL = ("feature_id", "feature_index", "feature_name", "flat_feature_index")
 OF_FLOAT = (*OF_ALL, "borders", "has_nans", "nan_value_treatment")
@@ -69,6 +69,9 @@ def features_of(info: Any) -> Features:
     floats = [record_of(one, OF_FLOAT, "a float feature") for one in list_of(info.get(known[0]), known[0])]
     texts = [record_of(one, OF_CATEGORICAL, "a categorical feature") for one in list_of(info.get(known[1]), known[1])]
     names = _names([*floats, *texts])
+    for same_kind in (floats, texts):
+        if len({one["feature_index"] for one in same_kind}) < len(same_kind):
+            raise ModelFileError("two features of a kind have the same feature_index")
     _refuse_ctrs(list_of(info.get("ctrs"), "ctrs"), texts, names)
     names_of_hashes = _names_of_hashes(info.get("cat_features_hash"))
     columns = [EncodedColumn(name) for name in names]
@@ -138,9 +141,9 @@ def _of_categorical(
     hashes = [whole_number(value, -(2**31), 2**31 - 1, "a hash") for value in list_of(one.get("values"), "values")]
     if any(value % 2**32 not in names_of_hashes for value in hashes):
         raise TypeError(
-            f"the feature {name_of(name)} is split by categories, of which this model has hashes only: write it with "
-            "the names, from the rows it was trained on, model.save_model('model.json', format='json', pool=X), and "
-            "read that with billhook.load('model.json')"
+            f"the feature {name_of(name)} is split by categories, of which CatBoost keeps hashes only: have it write "
+            "their names, from the rows it was trained on, model.save_model('model.json', format='json', pool=X), "
+            "and read it with billhook.load('model.json')"
         )
     categories = [names_of_hashes[value % 2**32] for value in hashes]
     places = {category: [place] for place, category in enumerate(categories)}
@@ -148,10 +151,10 @@ def _of_categorical(
         for category in list(categories):
             places[category].append(len(categories))
             categories.append(BOOLEANS[category])
-    if len(categories) > MOST_CATEGORIES:
+    if len(categories) > MOST_NAMED:
         raise TypeError(
             f"the feature {name_of(name)} is split by {len(categories):,} categories, and a column can have "
-            f"{MOST_CATEGORIES}: group rare categories before training"
+            f"{MOST_NAMED:,}: group rare categories before training"
         )
     questions: dict[tuple[str, int, float], _Question] = {
         ("OneHotFeature", one["feature_index"], value): _Question(

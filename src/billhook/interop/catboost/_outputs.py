@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook._types import Task
-from billhook.interop._outputs import SeveralOutputsError
+from billhook.interop._outputs import SeveralOutputsError, check_only_output
 from billhook.interop.catboost._json import list_of, numbers_of
 
 LOGISTIC = ("Logloss", "CrossEntropy", "Focal")
@@ -57,8 +57,7 @@ def output_of(model: dict[str, Any], n_values: int, output: int | None) -> Outpu
             "classification" if of_labels else "regression",
             np.arange(2) if of_labels else None,
         )
-    if output is not None:
-        raise ValueError(f"output={output} asks for one of several outputs; a model for {loss} has one in all")
+    check_only_output(output, f"a model for {loss}")
     link = _link(loss, info)
     is_classifier = link in ("logistic", "softmax")
     if n_values > 1 and link != "softmax":

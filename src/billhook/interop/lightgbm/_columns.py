@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook.interop.lightgbm._model import ColumnRange, Written
-from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding, text_of
+from billhook.tables import MOST_NAMED, EncodedColumn, Encoding, text_of
 
 WAY_OUT = (
     "set booster.pandas_categorical = None (in a file, remove the last line), and give the forest arrays with the "
@@ -37,9 +37,9 @@ def encoding_of(model: Written) -> Encoding | None:
 
 
 def _texts(name: str, categories: Sequence[Any]) -> tuple[str, ...]:
-    if len(categories) > MOST_CATEGORIES:
+    if len(categories) > MOST_NAMED:
         raise ValueError(
-            f"column {name!r} has {len(categories):,} categories of pandas, and a forest knows {MOST_CATEGORIES} by "
+            f"column {name!r} has {len(categories):,} categories of pandas, and a forest knows {MOST_NAMED:,} by "
             f"name; {WAY_OUT}"
         )
     texts = tuple(text_of(category) for category in categories)

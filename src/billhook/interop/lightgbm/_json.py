@@ -1,17 +1,16 @@
 """The JSON object that LightGBM's dump_model makes."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook.interop._json_parts import OneByOne
 from billhook.interop.lightgbm._model import LINEAR, NO_TREES, ColumnRange, Written, check_version, checked_categories
-from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, INFINITY, FlatTrees, trees_of
+from billhook.interop.lightgbm._trees import CATEGORICAL, DEFAULT_LEFT, INFINITY, FlatTrees, joined, trees_of
 from billhook.interop.lightgbm._zero import Missing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MISSING = {"None": Missing.NONE, "Zero": Missing.ZERO, "NaN": Missing.NAN}
 BETWEEN_CATEGORIES = "||"
@@ -26,6 +25,16 @@ OF_LINEAR_LEAF = frozenset(("leaf_const", "leaf_features", "leaf_coeff"))
 # Feature, threshold, decision type, children, weight and number of rows; value, weight and number of rows.
 Split = tuple[int, float, int, int, int, float, int]
 Leaf = tuple[float, float, int]
+# So many trees are taken over at once.
+TOGETHER = 64
+
+
+class FlatTree(NamedTuple):
+    """A tree: the fields of its splits, and of its leaves, as rows; and the categories of splits that test them."""
+
+    splits: NDArray[np.float64]
+    leaves: NDArray[np.float64]
+    sets: dict[int, NDArray[np.int64]]
 
 
 def parse(model: dict[str, Any]) -> Written:
@@ -51,7 +60,7 @@ def parse(model: dict[str, Any]) -> Written:
         averages=averages,
         feature_names=tuple(names),
         ranges=tuple(_range(infos.get(name)) for name in names),
-        trees=trees_of(_flat(model.get("tree_info")), n_features),
+        trees=joined([trees_of(flat, n_features) for flat in _flat_parts(model.get("tree_info"))]),
         pandas_categories=checked_categories(model.get("pandas_categorical")),
     )
 
@@ -65,30 +74,36 @@ def _range(info: Any) -> ColumnRange:
     return ColumnRange(bool(info["values"]), low, high)
 
 
-def _flat(tree_info: Any) -> FlatTrees:
+def _flat_parts(tree_info: Any) -> Iterator[FlatTrees]:
+    """Yield the trees, some at a time: all of them would be in memory once more."""
     if not isinstance(tree_info, list | OneByOne):
         raise ValueError("tree_info must be a list of trees")
     if not len(tree_info):
         raise ValueError(NO_TREES)
-    n_leaves: list[int] = []
-    # As arrays: of Python's numbers, those of all trees would take several times the file.
-    splits: list[NDArray[np.float64]] = []
-    leaves: list[NDArray[np.float64]] = []
-    sets: dict[int, NDArray[np.int64]] = {}
-    n_splits = 0
+    trees: list[FlatTree] = []
     for tree in tree_info:
         if not isinstance(tree, dict) or not isinstance(tree.get("tree_structure"), dict):
             raise ValueError("a tree must have a tree_structure")
-        its_splits, its_leaves, its_sets = _nodes(tree["tree_structure"])
-        n_leaves.append(len(its_leaves))
-        sets |= {n_splits + number: np.array(categories, np.int64) for number, categories in its_sets.items()}
-        n_splits += len(its_splits)
-        splits.append(np.array(its_splits, np.float64).reshape(-1, 7).T)
-        leaves.append(np.array(its_leaves, np.float64).T)
-    feature, threshold, kind, left, right, split_weight, split_count = np.concatenate(splits, axis=1)
-    value, weight, count = np.concatenate(leaves, axis=1)
+        splits, leaves, sets = _nodes(tree["tree_structure"])
+        # As arrays: Python's numbers would take several times the file.
+        arrays = np.array(splits, np.float64).reshape(-1, 7).T, np.array(leaves, np.float64).T
+        trees.append(FlatTree(*arrays, {number: np.array(some, np.int64) for number, some in sets.items()}))
+        if len(trees) == TOGETHER:
+            yield _flat(trees)
+            trees = []
+    if trees:
+        yield _flat(trees)
+
+
+def _flat(trees: list[FlatTree]) -> FlatTrees:
+    n_leaves = np.array([tree.leaves.shape[1] for tree in trees], np.int64)
+    first_split = (np.cumsum(n_leaves - 1) - (n_leaves - 1)).tolist()
+    feature, threshold, kind, left, right, split_weight, split_count = np.concatenate(
+        [tree.splits for tree in trees], axis=1
+    )
+    value, weight, count = np.concatenate([tree.leaves for tree in trees], axis=1)
     return FlatTrees(
-        n_leaves=np.array(n_leaves, np.int64),
+        n_leaves=n_leaves,
         split_feature=feature.astype(np.int64),
         threshold=threshold,
         decision_type=kind.astype(np.int64),
@@ -99,7 +114,11 @@ def _flat(tree_info: Any) -> FlatTrees:
         leaf_value=value,
         leaf_weight=weight,
         leaf_count=count.astype(np.int64),
-        category_sets=sets,
+        category_sets={
+            first + number: categories
+            for first, tree in zip(first_split, trees, strict=True)
+            for number, categories in tree.sets.items()
+        },
     )
 
 

@@ -1,5 +1,6 @@
 """The tree ensembles of ONNX, of all versions, as nodes and their weights."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from billhook.interop._comparisons import EQ, NE, as_splits
 from billhook.interop._expand import equal_numbers
-from billhook.interop._nodes import Nodes
+from billhook.interop._nodes import MAX_FEATURE, Nodes
 from billhook.interop.onnx._attributes import LEAF, MEMBER, Attributes
 
 NODES = (
@@ -97,11 +98,7 @@ def ensemble_by_ids(attributes: Attributes, kind: str) -> OnnxTrees:
     threshold = attributes.numbers("nodes_values")
     integers = ("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
     trees, ids, feature, if_true, if_false = (attributes.integers(name) for name in integers)
-    for name, array in zip(
-        (*integers, "nodes_values"), (trees, ids, feature, if_true, if_false, threshold), strict=True
-    ):
-        if array.size != mode.size:
-            raise ValueError(f"{name} has {array.size} entries for {mode.size} nodes")
+    _check_sizes((*integers, "nodes_values"), (trees, ids, feature, if_true, if_false, threshold), mode.size)
     if mode.size == 0:
         raise ValueError("the ensemble has no nodes")
     begins = np.append(True, trees[1:] != trees[:-1])
@@ -119,6 +116,7 @@ def ensemble_by_ids(attributes: Attributes, kind: str) -> OnnxTrees:
     if not led_to.all():
         raise ValueError("the first node of each tree must be its root, and lead to all the others")
     nodes = _nodes(mode, feature, threshold, left, right, _tracks(attributes, mode.size), {})
+    del feature, threshold, left, right, if_true, if_false, led_to  # which are large
     weights = attributes.numbers(f"{kind}_weights").astype(np.float64)
     of_tree, of_node, column = (attributes.integers(f"{kind}_{name}") for name in ("treeids", "nodeids", "ids"))
     for name, array in (("treeids", of_tree), ("nodeids", of_node), ("ids", column)):
@@ -187,11 +185,7 @@ def ensemble_by_places(attributes: Attributes) -> OnnxTrees:
     column, weight = attributes.integers("leaf_targetids"), attributes.tensor("leaf_weights").astype(np.float64)
     root = attributes.integers("tree_roots")
     n_splits, n_leaves = mode.size, column.size
-    for name, array in zip(
-        (*names, "nodes_splits"), (feature, if_true, if_false, true_leaf, false_leaf, split), strict=True
-    ):
-        if array.size != n_splits:
-            raise ValueError(f"{name} has {array.size} entries for {n_splits} nodes")
+    _check_sizes((*names, "nodes_splits"), (feature, if_true, if_false, true_leaf, false_leaf, split), n_splits)
     if weight.size != n_leaves:
         raise ValueError(f"leaf_weights has {weight.size} entries for {n_leaves} leaves")
     if ((mode < 0) | (mode > MEMBER)).any():
@@ -214,6 +208,12 @@ def ensemble_by_places(attributes: Attributes) -> OnnxTrees:
         _members(mode, attributes.tensor("membership_values")),
     )
     return OnnxTrees(nodes, root, np.zeros(0, np.int64), n_splits + np.arange(n_leaves), column, weight)
+
+
+def _check_sizes(names: Sequence[str], arrays: Sequence[NDArray[Any]], n_nodes: int) -> None:
+    for name, array in zip(names, arrays, strict=True):
+        if array.size != n_nodes:
+            raise ValueError(f"{name} has {array.size} entries for {n_nodes} nodes")
 
 
 def _tracks(attributes: Attributes, n_nodes: int) -> NDArray[np.bool_]:
@@ -260,11 +260,13 @@ def _nodes(
     equal = np.flatnonzero((mode == EQ) | (mode == NE))
     equal_to = {node: equal_numbers(threshold[node : node + 1]) for node in equal.tolist()}
     equal_to |= {node: equal_numbers(some) for node, some in members.items() if not _is_category_set(some)}
+    # One that is too large stays one that is not there.
+    small = np.where(is_leaf, -1, np.where(feature > MAX_FEATURE, -2, feature)).astype(np.int32)
     return Nodes(
-        feature=np.where(is_leaf, -1, feature),
+        feature=small,
         threshold=at_most,
-        left=left,
-        right=right,
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
         missing_left=missing_left,
         value=np.broadcast_to(0.0, (mode.size, 1)),
         n_rows=np.broadcast_to(np.int64(0), mode.size),  # views: graphs say nothing of them

@@ -1,12 +1,12 @@
 """From a graph of ONNX to a Forest that answers as ONNX Runtime does."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from billhook.forest import Forest
 from billhook.interop._nodes import trees_of
+from billhook.interop._outputs import check_only_output
 from billhook.interop._stack import stack
 from billhook.interop.onnx._attributes import Attributes
 from billhook.interop.onnx._ensemble import (
@@ -18,20 +18,22 @@ from billhook.interop.onnx._ensemble import (
     ensemble_by_places,
 )
 from billhook.interop.onnx._graph import FoundEnsemble, check_after_classifier, find_ensemble, link_after_regressor
+from billhook.interop.onnx._model import model_in
 from billhook.interop.onnx._own import read_own
 from billhook.interop.onnx._scores import classifier_scores, regressor_scores
 
 
-def forest_of(model: Any, output: int | None) -> Forest:
-    """Return the forest of a model; `output` is the number of the target, of a regressor that has several."""
-    own = read_own(model) if output is None else None
+def forest_of(data: bytes, output: int | None) -> Forest:
+    """Return the forest of a model in bytes; `output` is the number of the target, of a regressor of several."""
+    model = model_in(data)
+    own = read_own(model)
     if own is not None:
+        check_only_output(output, "the model")
         return own
     found = find_ensemble(model)
     weight = 1.0
     if found.node.op_type == "TreeEnsembleClassifier":
-        if output is not None:
-            raise ValueError("output chooses a target of a regressor; the model is a classifier")
+        check_only_output(output, "a classifier")
         attributes = Attributes(found.node, CLASSIFIER)
         ensemble = ensemble_by_ids(attributes, "class")
         scores = classifier_scores(attributes, ensemble)
@@ -57,8 +59,10 @@ def forest_of(model: Any, output: int | None) -> Forest:
         "origin": f"onnx.{found.node.op_type}",
     }
     nodes, root = replace(ensemble.nodes, value=scores.value), ensemble.root
-    del model, found, attributes, ensemble  # which are large
-    return stack(trees_of(nodes, root), **other)
+    del model, found, attributes, ensemble, scores, data  # which are large
+    trees = trees_of(nodes, root)
+    del nodes
+    return stack(trees, **other)
 
 
 def _n_features(found: FoundEnsemble, ensemble: OnnxTrees) -> int:

@@ -1,19 +1,38 @@
 """A Forest as a graph of ONNX: a tree ensemble for the raw scores, and standard operators for the rest."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.forest import Forest
 from billhook.interop.onnx._categories import IN_OR_OUT, Lookup, Operator, lookup_of, lookup_operators
+from billhook.interop.onnx._model import FLOAT, INT64, Value, type_of
 
 PRODUCER = "billhook"
 OWN_OPERATOR = "TreeEnsembleRegressor"
 # Of 2020 and 2017: what runtimes have known for long.
 OPSET, ML_OPSET, IR_VERSION = 13, 1, 7
 ROWS, WEIGHTED, SUMS = "X", "weighted", "sums"
+
+
+class Frame(NamedTuple):
+    """What stands around the trees of a forest in a graph.
+
+    Attributes
+    ----------
+    before, after : list of operators
+        Those on the way to the trees, and from their sums to the answers.
+    constants : dict of arrays
+    outputs : list
+        For each output its name, the type of its numbers, and its sizes, 0 for that of rows.
+    """
+
+    before: list[Operator]
+    after: list[Operator]
+    constants: dict[str, NDArray[Any]]
+    outputs: list[Value]
 
 
 def write(forest: Forest) -> Any:
@@ -24,7 +43,7 @@ def write(forest: Forest) -> Any:
         raise ImportError("to_onnx needs onnx: pip install 'billhook[onnx]'") from None
     lookup = lookup_of(forest)
     model = helper.make_model(
-        graph_around(forest, lookup),
+        _graph(forest, lookup),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name=PRODUCER,
@@ -35,22 +54,33 @@ def write(forest: Forest) -> Any:
     return model
 
 
-def graph_around(forest: Forest, lookup: Lookup) -> Any:
-    """Return the graph of a forest, in which nothing is said yet of its trees."""
-    from onnx import TensorProto, helper
-
-    operators, constants = lookup_operators(lookup)
+def frame_of(forest: Forest, lookup: Lookup) -> Frame:
+    """Return what stands around the trees of a forest."""
+    before, constants = lookup_operators(lookup)
     after, others, outputs = _after(forest)
-    constants |= others
+    return Frame(before, after, constants | others, outputs)
+
+
+def _graph(forest: Forest, lookup: Lookup) -> Any:
+    """Return the graph of a forest, in which nothing is said yet of its trees."""
+    from onnx import helper
+
+    frame = frame_of(forest, lookup)
     return helper.make_graph(
-        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in operators]
+        [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in frame.before]
         + [helper.make_node(OWN_OPERATOR, [lookup.tree_input], [WEIGHTED], domain="ai.onnx.ml")]
-        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in after],
+        + [helper.make_node(name, inputs, made, **options) for name, inputs, made, options in frame.after],
         PRODUCER,
-        [helper.make_tensor_value_info(ROWS, TensorProto.FLOAT, [None, forest.n_features])],
-        [helper.make_tensor_value_info(name, type_, shape) for name, type_, shape in outputs],
-        [_tensor(name, array) for name, array in constants.items()],
+        [_value_info(Value(ROWS, FLOAT, [0, forest.n_features]))],
+        [_value_info(value) for value in frame.outputs],
+        [_tensor(name, array) for name, array in frame.constants.items()],
     )
+
+
+def _value_info(value: Value) -> Any:
+    from onnx import helper
+
+    return helper.make_tensor_value_info(value.name, value.elem_type, [size or None for size in value.shape])
 
 
 def _about(forest: Forest) -> dict[str, Any]:
@@ -130,14 +160,8 @@ def _add(node: Any, name: str, value: Any) -> None:
         attribute.ints.extend(value.astype(np.int64).tolist())
 
 
-def _after(
-    forest: Forest,
-) -> tuple[
-    list[tuple[str, list[str], list[str], dict[str, Any]]], dict[str, NDArray[Any]], list[tuple[str, int, Any]]
-]:
+def _after(forest: Forest) -> tuple[list[Operator], dict[str, NDArray[Any]], list[Value]]:
     """Return the operators from the sums to the answers, their constants, and the answers."""
-    from onnx import TensorProto
-
     is_one = forest.base.size == 1
     # Not as base_values of the trees: ONNX Runtime leaves those out where a column has no trees.
     operators: list[Operator] = [("Add", [WEIGHTED, "base"], [SUMS], {})]
@@ -147,11 +171,11 @@ def _after(
         constants["second_axis"] = np.array([1])
     else:
         operators.append(("Identity", [SUMS], ["scores"], {}))
-    scores = ("scores", TensorProto.FLOAT, [None] if is_one else [None, forest.base.size])
+    scores = Value("scores", FLOAT, [0] if is_one else [0, forest.base.size])
     if forest.classes is None:
         link = "Exp" if forest.link == "exp" else "Identity"
         operators.append((link, ["scores"], ["prediction"], {}))
-        return operators, constants, [("prediction", TensorProto.FLOAT, [None]), scores]
+        return operators, constants, [Value("prediction", FLOAT, [0]), scores]
     constants["classes"] = labels_of(forest.classes)
     if forest.link == "isolation":  # of the first class, the outliers: the least of 1 and 2^(-1 - score)
         constants |= {"zero": np.zeros((), np.float32), "one": np.ones((), np.float32)}
@@ -164,7 +188,7 @@ def _after(
             ("Sub", ["one", "of_first"], ["of_second"], {}),
             ("Concat", ["of_first", "of_second"], ["probabilities"], {"axis": 1}),
             ("GreaterOrEqual" if forest.ties == "last" else "Greater", ["scores", "zero"], ["is_second"], {}),
-            ("Cast", ["is_second"], ["winner"], {"to": TensorProto.INT64}),
+            ("Cast", ["is_second"], ["winner"], {"to": INT64}),
         ]
     elif forest.link == "logistic":
         wins = "GreaterOrEqual" if forest.ties == "last" else "Greater"
@@ -174,7 +198,7 @@ def _after(
             ("Sub", ["one", "of_second"], ["of_first"], {}),
             ("Concat", ["of_first", "of_second"], ["probabilities"], {"axis": 1}),
             (wins, ["scores", "zero"], ["is_second"], {}),
-            ("Cast", ["is_second"], ["winner"], {"to": TensorProto.INT64}),
+            ("Cast", ["is_second"], ["winner"], {"to": INT64}),
         ]
     else:
         link, options = ("Softmax", {"axis": 1}) if forest.link == "softmax" else ("Identity", {})
@@ -183,9 +207,9 @@ def _after(
             ("ArgMax", [SUMS], ["winner"], {"axis": 1, "keepdims": 0}),
         ]
     operators.append(("Gather", ["classes", "winner"], ["label"], {"axis": 0}))
-    label_type = _tensor("classes", constants["classes"]).data_type
-    probabilities = ("probabilities", TensorProto.FLOAT, [None, forest.n_classes])
-    return operators, constants, [("label", label_type, [None]), probabilities, scores]
+    label = Value("label", type_of(constants["classes"]), [0])
+    probabilities = Value("probabilities", FLOAT, [0, forest.n_classes])
+    return operators, constants, [label, probabilities, scores]
 
 
 def labels_of(classes: NDArray[Any]) -> NDArray[Any]:

@@ -36,8 +36,10 @@ def read_pipeline(model: Any, output: int | None) -> Forest:
             "with the rows as the steps before it make them"
         )
     exact = _exact(forest, recorded, last)
+    for step in steps:
+        check_is_fitted(step)
     names = getattr(steps[0], "feature_names_in_", None)
-    n_columns = int(steps[0].n_features_in_)
+    n_columns = int(getattr(steps[0], "n_features_in_", 0))  # a step that does not know is none that is read
     routes = Routes(tuple(Route(column) for column in range(n_columns)))
     for step in steps:
         routes = through(step, routes)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from billhook.interop._comparisons import EQ, GE, GT, LE, LT, as_splits
 from billhook.interop._expand import equal_numbers
 from billhook.interop._nodes import Nodes, trees_of
 from billhook.interop._outputs import SeveralOutputsError
-from billhook.interop._stack import stack
+from billhook.interop._stack import Tree, stack
 from billhook.interop.treelite._checkpoint import CATEGORICAL, LEAF, NUMERICAL, Checkpoint
 
 # Treelite's numbers of its comparisons, from 1 on.
@@ -39,6 +40,8 @@ LINKS = {
 }
 # Links of which one score tells two classes apart.
 ONE_SCORE = ("logistic", "isolation")
+# So many trees are read at once: all of them would be in memory once more.
+TOGETHER = 64
 
 
 class ChosenTarget(NamedTuple):
@@ -64,7 +67,13 @@ def forest_of(checkpoint: Checkpoint, output: int | None) -> Forest:
     if _is_our_isolation(checkpoint, chosen):
         link, base = ScoreLink("isolation", True, 1.0), base - 1.0
     column, is_vector = _columns(checkpoint, chosen)
-    root, nodes = _nodes(checkpoint, chosen, is_vector)
+    weighs = "sum_hess" if _is_known(checkpoint, chosen, "sum_hess") else "data_count"
+    trees: list[Tree] = []
+    for start in range(0, chosen.trees.size, TOGETHER):
+        some = chosen._replace(trees=chosen.trees[start : start + TOGETHER])
+        root, nodes = _nodes(checkpoint, some, is_vector, weighs)
+        trees += trees_of(nodes, root)
+        del nodes
     about = _about(checkpoint, chosen.n_columns if link.name not in ONE_SCORE else 2)
     other = {
         "tree_weight": link.scale * _share(checkpoint, chosen, column, is_vector),
@@ -81,7 +90,7 @@ def forest_of(checkpoint: Checkpoint, output: int | None) -> Forest:
         "origin": "treelite.Model",
     }
     del checkpoint  # which keeps all the bytes of a file
-    return stack(trees_of(nodes, root), **other)
+    return stack(trees, **other)
 
 
 def _chosen(checkpoint: Checkpoint, output: int | None) -> ChosenTarget:
@@ -170,8 +179,10 @@ def _base(checkpoint: Checkpoint, chosen: ChosenTarget) -> NDArray[np.float64]:
     return np.array(checkpoint.base_scores.reshape(shape)[chosen.target, : chosen.n_columns], np.float64)
 
 
-def _nodes(checkpoint: Checkpoint, chosen: ChosenTarget, is_vector: bool) -> tuple[NDArray[np.int64], Nodes]:
-    """Return where the trees begin among all nodes, and these."""
+def _nodes(
+    checkpoint: Checkpoint, chosen: ChosenTarget, is_vector: bool, weighs: str
+) -> tuple[NDArray[np.int64], Nodes]:
+    """Return where the trees begin among all nodes, and these; `weighs` names the weight of their rows."""
     trees = [checkpoint.trees[tree] for tree in chosen.trees.tolist()]
     sizes = np.array([tree["cleft"].size for tree in trees], np.int64)
     if (sizes == 0).any():
@@ -188,17 +199,16 @@ def _nodes(checkpoint: Checkpoint, chosen: ChosenTarget, is_vector: bool) -> tup
     if (np.minimum(left, right) < first)[~is_leaf].any() or (np.maximum(left, right) >= end)[~is_leaf].any():
         raise ValueError("a node has a child that is not in its tree")
     left, right, threshold, missing_left, equal = _splits(column, is_leaf, left, right)
-    known = {name: _statistic(trees, name, sizes) for name in ("data_count", "sum_hess", "gain")}
-    weight = known["data_count"] if np.isnan(known["sum_hess"]).any() else known["sum_hess"]
+    known = {name: _statistic(trees, name, sizes.tolist()) for name in ("data_count", "sum_hess", "gain")}
     return root, Nodes(
-        feature=np.where(is_leaf, -1, column["split_index"]).astype(np.int64),
+        feature=np.where(is_leaf, np.int32(-1), column["split_index"]),
         threshold=threshold,
         left=left,
         right=right,
         missing_left=missing_left,
         value=_values(checkpoint, chosen, trees, is_leaf, is_vector),
         n_rows=np.nan_to_num(known["data_count"]).astype(np.int64),
-        row_weight=np.nan_to_num(weight),
+        row_weight=np.nan_to_num(known[weighs]),
         gain=known["gain"],
         equal_to={node: equal_numbers(threshold[node : node + 1]) for node in equal.tolist()},
         category_sets=_category_sets(trees, root),
@@ -233,10 +243,10 @@ def _splits(
     return left, right, threshold, missing_left, numerical[COMPARISONS[code] == EQ]
 
 
-def _statistic(trees: list[dict[str, NDArray[Any]]], name: str, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _statistic(trees: list[dict[str, NDArray[Any]]], name: str, sizes: Sequence[int]) -> NDArray[np.float64]:
     """Return what is known of all nodes, NaN where it is not."""
     found = []
-    for tree, size in zip(trees, sizes.tolist(), strict=True):
+    for tree, size in zip(trees, sizes, strict=True):
         number, is_there = tree[name], tree[f"{name}_present"]
         if is_there.size != size or number.size != size:
             found.append(np.full(size, np.nan))
@@ -244,6 +254,12 @@ def _statistic(trees: list[dict[str, NDArray[Any]]], name: str, sizes: NDArray[n
             found.append(np.where((is_there != 0) & (number >= 0), number.astype(np.float64), np.nan))
     known = np.concatenate(found)
     return np.where(np.isfinite(known) & (known < 2.0**62), known, np.nan)
+
+
+def _is_known(checkpoint: Checkpoint, chosen: ChosenTarget, name: str) -> bool:
+    """Return whether a statistic is known of all nodes."""
+    trees = (checkpoint.trees[tree] for tree in chosen.trees.tolist())
+    return not any(np.isnan(_statistic([tree], name, tree["cleft"].shape)).any() for tree in trees)
 
 
 def _values(

@@ -6,7 +6,7 @@ import numpy as np
 
 from billhook._files import ModelFileError
 from billhook.interop.xgboost._layout import check_fields, integers_at, list_at, object_at
-from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding
+from billhook.tables import MOST_NAMED, EncodedColumn, Encoding
 
 
 def encoding_of(parts: dict[str, Any], names: list[str]) -> Encoding | None:
@@ -38,10 +38,10 @@ def _column(name: str, fields: Any) -> EncodedColumn:
     categories = _texts(name, fields) if "offsets" in fields else _numbers(name, fields)
     if not categories:
         return EncodedColumn(name)
-    if len(categories) > MOST_CATEGORIES:
+    if len(categories) > MOST_NAMED:
         raise ValueError(
             f"column {name!r} has {len(categories):,} categories, and data frames are encoded with up to "
-            f"{MOST_CATEGORIES}: fit on the codes of the categories, in an array, with feature_types"
+            f"{MOST_NAMED:,}: fit on the codes of the categories, in an array, with feature_types"
         )
     return EncodedColumn(name, "ordered", tuple(categories))
 

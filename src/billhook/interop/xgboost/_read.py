@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook.forest import Forest
-from billhook.interop._outputs import SeveralOutputsError
+from billhook.interop._outputs import SeveralOutputsError, check_only_output
 from billhook.interop._stack import Tree, stack
 from billhook.interop.xgboost._categories import encoding_of
 from billhook.interop.xgboost._layout import (
@@ -152,8 +152,8 @@ def _forest_of(model: dict[str, Any], source: Source, output: int | None) -> For
     if n_targets > 1:
         boosted, base = _one_of(boosted, base, _checked_output(output, n_targets))
         n_classes = 0
-    elif output not in (None, 0):
-        raise ValueError(f"output is {output!r}, and the model has one output: leave it out")
+    else:
+        check_only_output(output, "the model")
     labels = source.labels
     if link in ("logistic", "softmax") or objective == HINGE:
         n_labels = max(n_classes, 2)

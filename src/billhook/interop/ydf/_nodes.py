@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
 from billhook._types import Bytes
-from billhook.interop.ydf._spec import BOOLEAN, CATEGORICAL, DISCRETIZED, NUMERICAL, InputColumn
-from billhook.interop.ydf._wire import (
+from billhook.interop._wire import (
     BYTES,
     CUT_OFF,
     EIGHT_BYTES,
@@ -22,6 +21,7 @@ from billhook.interop.ydf._wire import (
     gathered,
     integers_in,
 )
+from billhook.interop.ydf._spec import BOOLEAN, CATEGORICAL, DISCRETIZED, NUMERICAL, InputColumn
 
 NODE = {1: BYTES, 2: BYTES, 3: BYTES, 4: VARINT}
 CLASSIFIER = {1: VARINT, 2: BYTES}

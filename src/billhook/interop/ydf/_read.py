@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from billhook._files import ModelFileError
 from billhook.forest import Forest
 from billhook.interop._stack import Tree, growth_rank, mean_of_leaves, stack
+from billhook.interop._wire import fields_in, integers_in
 from billhook.interop.ydf._nodes import NodeTable, nodes_in
 from billhook.interop.ydf._spec import (
     CATEGORICAL,
@@ -20,7 +21,6 @@ from billhook.interop.ydf._spec import (
     encoding_of,
     text_in,
 )
-from billhook.interop.ydf._wire import fields_in, integers_in
 
 CLASSIFICATION, REGRESSION, RANKING = 1, 2, 3
 TASKS = {

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
-from billhook.interop.ydf._wire import fields_in
-from billhook.tables import MOST_CATEGORIES, EncodedColumn, Encoding
+from billhook.interop._wire import fields_in
+from billhook.tables import MOST_NAMED, EncodedColumn, Encoding
 
 NUMERICAL, CATEGORICAL, BOOLEAN, DISCRETIZED = 1, 4, 7, 9
 TYPES = {
@@ -65,10 +65,10 @@ def encoding_of(columns: list[InputColumn]) -> Encoding | None:
                 f"the feature {column.name!r} has the semantic {kind}; as_forest reads NUMERICAL, CATEGORICAL, "
                 "BOOLEAN and DISCRETIZED_NUMERICAL: train without it"
             )
-        if len(column.categories) > MOST_CATEGORIES:
+        if len(column.categories) > MOST_NAMED:
             raise ValueError(
                 f"the feature {column.name!r} has {len(column.categories):,} categories, and data frames are encoded "
-                f"with up to {MOST_CATEGORIES}: train with max_vocab_count={MOST_CATEGORIES - 1}"
+                f"with up to {MOST_NAMED:,}: train with max_vocab_count={MOST_NAMED - 1}"
             )
     if not any(column.type == CATEGORICAL for column in columns):
         return None

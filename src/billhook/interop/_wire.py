@@ -99,13 +99,13 @@ def fields_in(data: bytes) -> dict[int, list[Any]]:
     fields: dict[int, list[Any]] = {}
     place = 0
     while place < len(data):
-        tag, place = _varint(data, place)
+        tag, place = varint_at(data, place)
         type_ = tag % 8
         if type_ == VARINT:
-            number, place = _varint(data, place)
+            number, place = varint_at(data, place)
             fields.setdefault(tag // 8, []).append(number)
         elif type_ in (EIGHT_BYTES, FOUR_BYTES, BYTES):
-            length, place = (LENGTHS[type_], place) if type_ in LENGTHS else _varint(data, place)
+            length, place = (LENGTHS[type_], place) if type_ in LENGTHS else varint_at(data, place)
             content, place = data[place : place + length], place + length
             if length < 0 or place > len(data):
                 raise ModelFileError(CUT_OFF)
@@ -119,12 +119,12 @@ def integers_in(data: bytes) -> list[int]:
     """Return the numbers of a packed field."""
     numbers, place = [], 0
     while place < len(data):
-        number, place = _varint(data, place)
+        number, place = varint_at(data, place)
         numbers.append(number)
     return numbers
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def varint_at(data: bytes | memoryview, place: int) -> tuple[int, int]:
     """Return the number that begins at a place, and the place behind it."""
     number = 0
     for shift in range(0, 70, 7):

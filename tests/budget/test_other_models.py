@@ -1,0 +1,44 @@
+"""What others make of the same bytes."""
+
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+
+import billhook as bh
+from billhook.budget import _other_models
+from pages import Reader
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_diabetes])
+def test_others_fit_the_budget_and_are_scored_on_held_out_rows(load, monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
+    frame = load(as_frame=True).frame
+    report = bh.fit_table(frame, "target", budget=600, n_trials=2, n_jobs=1, compare=True).report
+    names = {"random forest"}
+    for module, name in _other_models.LIBRARIES.items():
+        is_there = _other_models.find_spec(module) is not None
+        names |= {name} if is_there else set()
+        assert any(f"{name} is not installed" in note for note in report.notes) != is_there
+    assert {other.name for other in report.others} == names
+    for other in report.others:
+        assert other.nbytes <= 600
+        assert len(other.scores) >= 1
+        assert 0.2 < other.score <= 1.0
+
+
+def test_the_report_shows_them_and_says_what_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
+    monkeypatch.setattr(_other_models, "find_spec", lambda _: None)
+    frame = load_wine(as_frame=True).frame
+    report = bh.fit_table(frame, "target", budget=300, n_trials=2, n_jobs=1, compare=True).report
+    assert [other.name for other in report.others] == ["random forest"]
+    assert "XGBoost is not installed, and so not compared with: pip install xgboost." in report.notes
+    report.save(tmp_path / "report.html")
+    section = Reader((tmp_path / "report.html").read_text()).section("others")
+    assert "this model" in section
+    assert "at most 8 leaves a tree" in section
+
+
+def test_a_budget_that_nothing_else_fits_is_no_error(monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (64,))
+    frame = load_wine(as_frame=True).frame
+    assert bh.fit_table(frame, "target", budget=60, n_trials=2, n_jobs=1, compare=True).report.others == ()
