@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz fuzz-c lint docs benchmark release toolchains clean .venv/.tried-packages
+.PHONY: demo test test-oldest fuzz fuzz-c lint lint-c mutants docs benchmark release toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -36,6 +36,14 @@ lint: .venv/.installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+# Static analysis of the C that is emitted and shipped; minutes.
+lint-c: .venv/.installed-dev
+	$(BIN)/python tools/check-c --shipped --tidy
+
+# Small changes to the source, each against the tests of its folder: SECONDS says for how long, SEED=N which.
+mutants: .venv/.installed-dev
+	$(BIN)/python tools/mutants --seconds $(SECONDS) --seed $(SEED)
 
 # The site, in build/docs: every example is executed, warnings are errors, and nothing is loaded from elsewhere.
 docs: .venv/.installed-dev

@@ -35,6 +35,8 @@ VERSIONS = (1, 2)
 PREFIX = struct.Struct("<8sIII")
 # Python's objects can take 30 times the memory of their JSON; names for a hundred thousand features fit ten times.
 MAX_HEADER = 2**24
+# How files and folders are called until they are whole.
+TEMPORARY = ".billhook-"
 DTYPES = ("|b1", "<i4", "<i8", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8")
 
 
@@ -85,7 +87,7 @@ def atomic_folder(
     target = Path(path).resolve()
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(path))
-    if target.is_dir() and any(target.iterdir()) and not replace:
+    if holds_anything(target) and not replace:
         raise FileExistsError(errno.EEXIST, "the folder is not empty; force=True replaces files in it", str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
@@ -102,8 +104,14 @@ def atomic_folder(
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def holds_anything(path: str | os.PathLike[str]) -> bool:
+    """Return whether a folder is there and holds anything but what a process that was killed left in it."""
+    folder = Path(path)
+    return folder.is_dir() and any(not inside.name.startswith(TEMPORARY) for inside in folder.iterdir())
+
+
 def _temporary_in(folder: Path) -> Path:
-    return folder / f".billhook-{secrets.token_hex(8)}"
+    return folder / f"{TEMPORARY}{secrets.token_hex(8)}"
 
 
 def _move_all(source: Path, target: Path, whole: Collection[str]) -> None:

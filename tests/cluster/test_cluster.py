@@ -278,6 +278,30 @@ def test_growing_begins_anew_when_a_worker_dies(mortal, monkeypatch):
     np.testing.assert_allclose(again.decision_function(X), undisturbed.decision_function(X), atol=1e-3)
 
 
+def test_growing_does_not_wait_for_a_worker_that_died_with_its_rows(mortal, monkeypatch):
+    """XGBoost's work waits for all its workers: here it waits for what never comes, as it does for a dead one."""
+    pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
+    from xgboost import dask as boosting
+
+    X, y = DIGITS
+    parts = Partitions.from_arrays(X, y, n_parts=4)
+    train, began = boosting.train, []
+
+    def train_that_stalls(given_client, parameters, matrix, num_boost_round):
+        began.append(num_boost_round)
+        if len(began) == 1:
+            address = next(iter(matrix.worker_map))
+            stalled = given_client.submit(time.sleep, 3600, workers=[address], allow_other_workers=False)
+            kill(mortal, address)
+            return stalled.result()
+        return train(given_client, parameters, matrix, num_boost_round=num_boost_round)
+
+    monkeypatch.setattr(boosting, "train", train_that_stalls)
+    forest = grow_on_cluster(mortal, parts, n_rounds=2, max_leaves=8)
+    assert len(began) == 2
+    assert forest.n_trees == 2
+
+
 def test_trials_come_back_with_their_items(client):
     workers = ClusterWorkers(client, {"factor": 2})
     assert sorted(workers.map(on_workers.double, range(10))) == [(k, 2 * k) for k in range(10)]

@@ -117,11 +117,9 @@ def fit_table(
     categorical : {"one_hot", "ordered"}, optional
         What categorical columns become; by default what does better on held-out rows.
     group : str, optional
-        A column that is no feature but says which rows belong together, as those of one patient: they are held out
-        together, so that the score is that for others.
+        A column that is no feature: rows with the same value there, as of one patient, are held out together.
     split : str, optional
-        ``"time:COLUMN"``: the latest rows by this column, numbers or dates, are held out, so that the score is that
-        for later ones. It is no feature.
+        ``"time:COLUMN"``: the latest rows by this column, numbers or dates, are held out. It is no feature.
     model : Forest, fitted estimator, or path of a model file, optional
         An ensemble to compress instead of growing one. Give rows that it has not seen.
     time_limit : float

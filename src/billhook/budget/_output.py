@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._files import atomic_folder
+from billhook._files import atomic_folder, holds_anything
 from billhook.budget.report import FitReport
 from billhook.codegen import emit
 from billhook.packing import Packed
@@ -47,7 +47,7 @@ def check_output(folder: str | PathLike[str], *, force: bool) -> None:
         raise ValueError(f"out must be a folder of its own, not {os.fspath(folder)!r}")
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(out))
-    if out.is_dir() and any(out.iterdir()) and not force:
+    if holds_anything(out) and not force:
         raise FileExistsError(errno.EEXIST, "the folder is not empty; force=True replaces files in it", str(out))
     if not parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(parent))

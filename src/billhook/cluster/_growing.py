@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from billhook.cluster._client import ATTEMPTS, PAUSE, ClusterError, address_of, reach, wait_for, was_lost, workers_of
 from billhook.cluster._partitions import Partition, Partitions
+from billhook.cluster._watched import while_they_live
 from billhook.forest import Forest
 from billhook.interop import as_forest, boosting_parameters
 
@@ -99,7 +100,11 @@ def _grown(client: "Client", parts: Partitions, n_rounds: int, parameters: dict[
         feature_names=None if parts.feature_names is None else list(parts.feature_names),
     )
     parameters = boosting_parameters(None if classes is None else classes.size, **parameters)
-    booster = reach(client, boosting.train, client, parameters, matrix, num_boost_round=n_rounds)["booster"]
+
+    def train() -> Any:
+        return reach(client, boosting.train, client, parameters, matrix, num_boost_round=n_rounds)
+
+    booster = while_they_live(client, set(matrix.worker_map), train)["booster"]
     forest = as_forest(booster)
     return forest if classes is None else replace(forest, classes=classes)
 
