@@ -57,7 +57,7 @@ OLDEST := build/oldest
 OLDEST_EXTRAS := xgboost study parquet dask onnx treelite lightgbm catboost ydf scip
 OLDEST_TOOLS := pytest pytest-xdist hypothesis polars==1.20 statsmodels==0.14.2
 OLDEST_TESTS ?= $(addprefix tests/,forest tables growing pruning refinement packing analysis datasets interop)
-OLDEST_WITHOUT := not (it_grows_the_trees_of_xgboost and softmax) and not rows_without_labels_do_not_teach_noise
+OLDEST_WITHOUT := not (it_grows_the_trees_of_xgboost and softmax) and not rows_without_labels_do_not_teach_noise and not shap
 test-oldest: .venv/.installed-dev
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet $(OLDEST_TOOLS) $$($(BIN)/python tools/oldest-versions $(OLDEST_EXTRAS))

@@ -2,27 +2,38 @@
 
     python benchmarks/runtimes.py            # code of the C reader, and rows on devices beside C made for the model
     python benchmarks/runtimes.py --others   # and projects in all languages, built and tested on this machine
+    BILLHOOK_DATA=folder python benchmarks/runtimes.py --data --tools    # with eeg and satimage, and other tools
 
-Random forests of 16 trees on scikit-learn's sets; thresholds of 8 bits, leaves of 4. Flash is what the compilers
-count; cycles (AVR) and instructions (Cortex-M0) are those of the emulators, which repeat exactly. Classes of all rows
-are compared with Python's. Projects for this machine test their scores themselves.
+Random forests of 16 trees; thresholds of 8 bits, leaves of 4. Other tools are those of `other_tools.py` that are
+installed, with the same forests. Flash is what the compilers count; cycles (AVR) and instructions (Cortex-M0) are
+those of the emulators, which repeat exactly. Classes of all rows are compared with Python's. Projects for this
+machine test their scores themselves.
 """
 
 import argparse
 import json
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from emit_vs_others import stored
 from firmware import Firmware, Model
+from other_tools import emlearn_model, m2cgen_model, micromlgen_model, tl2cgen_model
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 
 FORESTS = {"cancer 16 x 16": (load_breast_cancer, 16), "digits 16 x 64": (load_digits, 64)}
-SWITCHES = ("NO_GAPS", "NO_GROUPS", "NO_CATEGORIES", "NO_SYMMETRIC", "NO_RANKS")
+STORED = {"eeg 16 x 128": "eeg", "satimage 16 x 128": "satimage"}
+TOOLS = {
+    "emlearn, float inline": partial(emlearn_model, method="inline", dtype="float"),
+    "m2cgen": m2cgen_model,
+    "micromlgen": micromlgen_model,
+    "tl2cgen": tl2cgen_model,
+}
 TARGETS = ("arduino-uno", "cortex-m0")
 N_ROWS = 6
 SOURCE = """#include "billhook.c" /* before row.h, whose macros it has as names */
@@ -57,19 +68,26 @@ OTHERS = {
 }
 
 
+def trained_forest(name):
+    if name in STORED:
+        (X, y), n_leaves = stored(STORED[name]), 128
+    else:
+        load, n_leaves = FORESTS[name]
+        X, y = load(return_X_y=True)
+    X = np.ascontiguousarray(X, np.float32)
+    return RandomForestClassifier(16, max_leaf_nodes=n_leaves, random_state=0).fit(X, y), X
+
+
 def packed_forest(name):
-    load, n_leaves = FORESTS[name]
-    X, y = load(return_X_y=True)
-    forest = RandomForestClassifier(16, max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
-    return bh.pack(forest, leaf_bits=4, X=X, missing_values=False), X.astype(np.float32)
+    forest, X = trained_forest(name)
+    return bh.pack(forest, leaf_bits=4, X=X, missing_values=False), X
 
 
-def reader(packed, folder, switches=()):
+def reader(packed, folder):
     """Return the reader with a model in it, as the comparisons take models."""
     bh.emit(packed, folder, runtime="c", force=True)
     files = {name: (Path(folder) / name).read_text() for name in ("billhook.h", "billhook.c", "model_blob.h")}
-    options = tuple(f"-DBH_{switch}" for switch in switches)
-    return Model(SOURCE, files=files, options=options)
+    return Model(SOURCE, files=files)
 
 
 def on_devices(model, packed, X):
@@ -81,41 +99,53 @@ def on_devices(model, packed, X):
     return {target: program.on(target) for target in TARGETS}
 
 
-def made_for(packed):
-    """Return C that is made for this model, in the compact layout."""
+def made_for(packed, layout):
+    """Return C that is made for this model."""
     with tempfile.TemporaryDirectory() as folder:
-        bh.emit(packed, folder, layout="compact", inputs="float", force=True)
+        bh.emit(packed, folder, layout=layout, inputs="float", force=True)
         files = {name: (Path(folder) / name).read_text() for name in ("model.h", "model.c")}
     source = '#include "row.h"\n#include "model.c"\nint answer(const row_t *x) { return model_predict(x); }\n'
     return Model(source, files=files)
 
 
 def print_code(folder):
-    """Print the bytes of the reader's code, all of it and without some kinds of models."""
+    """Print the bytes of the reader's code, which are the same for every model."""
     packed, X = packed_forest("cancer 16 x 16")
     n_blob = len(packed.to_bytes(names=False))
-    print("| | AVR | Cortex-M0 |\n|---|---:|---:|")
-    for switches in ((), *((switch,) for switch in SWITCHES), SWITCHES):
-        rows = np.ascontiguousarray(X[:1])
-        program = Firmware(reader(packed, folder, switches), rows)
-        program.expected = None  # a model that needs what is left out is refused: only the size counts
-        sizes = [f"{program.on(target).flash - n_blob:,}" for target in TARGETS]
-        print(f"| {', '.join(f'`BH_{switch}`' for switch in switches) or 'all models'} | {' | '.join(sizes)} |")
+    program = Firmware(reader(packed, folder), np.ascontiguousarray(X[:1]))
+    program.expected = None  # only the size counts
+    sizes = [f"{program.on(target).flash - n_blob:,}" for target in TARGETS]
+    print(f"code of the reader: {sizes[0]} bytes on AVR, {sizes[1]} on Cortex-M0")
 
 
-def print_rows(folder):
+def print_rows(folder, names, tools):
     print("\n| forest | data | blob | | AVR flash | cycles | M0 flash | instructions |")
     print("|---|---:|---:|---|---:|---:|---:|---:|")
-    for name in FORESTS:
-        packed, X = packed_forest(name)
-        n_blob = len(packed.to_bytes(names=False))
-        models = {"compact layout": made_for(packed), "reader": reader(packed, folder)}
-        for kind, model in models.items():
-            found = on_devices(model, packed, X)
-            cells = [
-                f"{found[target].flash:,} | {found[target].count or found[target].problem}" for target in TARGETS
-            ]
-            print(f"| {name} | {packed.nbytes:,} | {n_blob:,} | {kind} | {' | '.join(cells)} |", flush=True)
+    for name in names:
+        forest, X = trained_forest(name)
+        packed = bh.pack(forest, leaf_bits=4, X=X, missing_values=False)
+        sizes = f"{packed.nbytes:,} | {len(packed.to_bytes(names=False)):,}"
+        for kind in ("compact layout", "balanced layout", "reader"):
+            model = reader(packed, folder) if kind == "reader" else made_for(packed, kind.partition(" ")[0])
+            print(f"| {name} | {sizes} | {kind} | {_cells(on_devices(model, packed, X))} |", flush=True)
+        for tool, write in tools.items():
+            try:
+                program = Firmware(write(forest), np.ascontiguousarray(X[:: len(X) // N_ROWS][:N_ROWS]))
+                program.on_host(program.rows, 1)
+                cells = _cells({target: program.on(target) for target in TARGETS})
+            except Exception as error:  # whatever another tool does not take
+                cells = f"{str(error)[:60]} | | |".replace("\n", " ")
+            print(f"| {name} | | | {tool} | {cells} |", flush=True)
+
+
+def _cells(found):
+    """Return flash and time on each target; a Mega is named where an Uno has no room."""
+    cells = []
+    for target in TARGETS:
+        place = " (Mega)" if found[target].board == "arduino-mega" else ""
+        count = found[target].count
+        cells.append(f"{found[target].flash:,}{place} | {found[target].problem if count is None else f'{count:,}'}")
+    return " | ".join(cells)
 
 
 def print_others(folder):
@@ -136,10 +166,12 @@ def print_others(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--others", action="store_true", help="build and test the other runtimes on this machine too")
+    parser.add_argument("--data", action="store_true", help="eeg and satimage too, from the folder BILLHOOK_DATA")
+    parser.add_argument("--tools", action="store_true", help="other tools beside it, as far as they are installed")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print_code(Path(folder) / "c")
-        print_rows(Path(folder) / "c")
+        print_rows(Path(folder) / "c", [*FORESTS, *(STORED if given.data else ())], TOOLS if given.tools else {})
         if given.others:
             print_others(folder)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import billhook as bh
+from billhook.packing._blob_sections import SECTIONS, read_sections, section, write_sections
 from blob_models import blob_model
 from made_up import TRICKY, random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 
@@ -54,7 +55,7 @@ def answers(said, cases):
 
 def sealed(core):
     """Return a blob with the length and the checksum that it should have."""
-    core = core[:4] + struct.pack("<I", len(core) + 4) + core[8:]
+    core = core[:4] + struct.pack(">I", len(core) + 4) + core[8:]
     return core + struct.pack("<I", zlib.crc32(core))
 
 
@@ -68,40 +69,48 @@ def mutated(packed, rng):
     return sealed(bytes(core))
 
 
-def with_fields(packed, changes):
-    """Return the blob of a model with other numbers in some of its fields, given by their places."""
+def with_numbers(packed, changes, flags=0, kind=0):
+    """Return the blob of a model with other numbers in some of its sections, and bits of its header turned."""
     core = packed.to_bytes(names=False)[:-4]
-    fields, number, shift = [], 0, 0
-    for byte in core[17 : 17 + core[16]]:
-        number, shift = number | (byte & 127) << shift, shift + 7
-        if byte < 128:
-            fields.append(number)
-            number = shift = 0
-    written = bytearray()
-    for place, field in enumerate(fields):
-        rest = changes[place](field) if place in changes else field
-        while rest > 127:
-            written.append(rest & 127 | 128)
-            rest >>= 7
-        written.append(rest)
-    return sealed(core[:16] + bytes([len(written)]) + bytes(written) + core[17 + core[16] :])
+    sections = read_sections(np.frombuffer(core[12:], np.uint8), core[10])
+    for name, change in changes.items():
+        sections[name] = change(sections[name])
+    count_bits, data = write_sections(sections)
+    return sealed(core[:8] + bytes([core[8] ^ flags, core[9] ^ kind, count_bits, 0]) + data)
+
+
+def put(at, number):
+    """Return a change of one number of a section."""
+
+    def change(part):
+        numbers = part.numbers.copy()
+        numbers[at] = number
+        return section(numbers, None if number >> part.width else part.width)
+
+    return change
 
 
 def impossible_blobs():
-    """Return blobs whose checksums are right and whose fields cannot be, each with rows, by what is wrong."""
+    """Return blobs whose checksums are right and whose numbers cannot be, each with rows, by what is wrong."""
     two, rows = blob_model("two classes, boosted")
-    one, rows_of_one = blob_model("ranks")
-    flags, n_classes = 0, 2
+    few, other_rows = blob_model("a score for each class")
+    cut = {name: lambda part: section(part.numbers[:-1], part.width) for name in SECTIONS}
+    more = {name: lambda part: section([*part.numbers, 0], part.width) for name in ("features", "trees", "sizes")}
     return {
-        "one score for 1000 classes": (with_fields(two, {n_classes: lambda _: 1000}), rows),
-        "link 7": (with_fields(two, {flags: lambda bits: bits | 7}), rows),
-        "a regression with link 7": (with_fields(one, {flags: lambda bits: bits | 7}), rows_of_one),
-        "classes with link exp": (with_fields(two, {flags: lambda bits: bits & ~7 | 3}), rows),
-        "a logistic regression of two classes": (
-            with_fields(two, {flags: lambda bits: bits & ~7 | 32 | 1, n_classes: lambda _: 2}),
-            rows,
-        ),
-        "flags of 33 bits": (with_fields(two, {flags: lambda bits: bits | 1 << 32}), rows),
+        "kind 7": (with_numbers(two, {}, kind=6), rows),
+        "a flag that there is not": (with_numbers(two, {}, flags=32), rows),
+        "a feature behind the last": (with_numbers(two, {"features": put(-1, 1000)}), rows),
+        "a kind that there is not": (with_numbers(two, {"kinds": put(0, 1000)}), rows),
+        "a threshold of no table": (with_numbers(few, {"shifts": put(0, 0), "begins": put(0, 9)}), other_rows),
+        "a test of no feature": (with_numbers(two, {"tested": put(0, 1000)}), rows),
+        "a column beyond": (with_numbers(few, {"columns": put(0, 4)}), other_rows),
+        "a larger tree": (with_numbers(two, {"trees": put(-1, 100)}), rows),
+        "no numbers of values": (with_numbers(two, {"values": lambda part: section([], part.width)}), rows),
+        **{
+            f"{name} cut off": (with_numbers(few, {name: cut[name]}), other_rows)
+            for name in ("kinds", "codes", "tested")
+        },
+        **{f"more {name}": (with_numbers(few, {name: more[name]}), other_rows) for name in more},
     }
 
 

@@ -11,7 +11,7 @@ from billhook.codegen._resources import runtime_source
 from billhook.codegen._runtime_c import blob_header
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
-ERRORS = ("ok", "not a blob", "wrong version", "cut off", "damaged", "invalid", "too large", "left out", "scratch")
+ERRORS = ("ok", "not a blob", "wrong version", "cut off", "damaged", "invalid", "too large", "scratch")
 # More than any bh_model takes.
 MODEL_BYTES = 1024
 HEADER = """#include <stdint.h>
@@ -60,7 +60,8 @@ class Reader:
         command = [compiler, *FLAGS, *options, "-shared", "-fPIC", "billhook.c", "-o", "reader.so"]
         subprocess.run(command, cwd=folder, check=True)
         self.library = ctypes.CDLL(str(folder / "reader.so"))
-        self.library.bh_scores.restype = ctypes.POINTER(ctypes.c_int32)
+        for function in (self.library.bh_scores, self.library.bh_scores_int16, self.library.bh_scores_uint8):
+            function.restype = ctypes.POINTER(ctypes.c_int32)
         self.library.bh_value.restype = ctypes.c_float
         self.library.bh_error_text.restype = ctypes.c_char_p
 
@@ -75,6 +76,15 @@ class Reader:
 
     def scores(self, model, rows, n_columns):
         return np.array([self.library.bh_scores(model, _at(row))[:n_columns] for row in _floats(rows)])
+
+    def scores_of_whole(self, model, rows, n_columns):
+        """Return the scores of rows of int16, or of uint8."""
+        function = getattr(self.library, f"bh_scores_{rows.dtype}")
+        return np.array([function(model, _at(row))[:n_columns] for row in rows])
+
+    def classes_of_whole(self, model, rows):
+        function = getattr(self.library, f"bh_predict_{rows.dtype}")
+        return np.array([function(model, _at(row)) for row in rows])
 
     def classes(self, model, rows):
         return np.array([self.library.bh_predict(model, _at(row)) for row in _floats(rows)])

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
 from billhook.cli import main
+from billhook.codegen import choose_layout, target_named
 from billhook.tables import EncodedColumn, Encoding
 
 
@@ -145,6 +146,29 @@ def test_a_model_that_is_too_slow_is_written_in_the_fastest_layout(wine, tmp_pat
     assert result.report.too_slow.endswith(f"max_cycles={fastest.cycles} would do, or fewer or smaller trees")
     assert (out / "c" / "model.c").exists()
     assert f"max_cycles={fastest.cycles} would do" in (out / "report.html").read_text()
+
+
+def test_a_layout_leaves_the_flash_that_is_reserved(wine):
+    options = {"budget": 500, "target": "arduino-uno", "n_trials": 1}
+    packed = bh.fit_table(wine, "target", **options).packed
+    costs = {cost.layout: cost for cost in choose_layout(packed, target="uno", max_cycles=10**6).costs}
+    room = target_named("uno").flash - costs["fast"].flash
+    for reserve, layout in ((room, "fast"), (room + 1, "balanced")):
+        report = bh.fit_table(wine, "target", **options, max_cycles=1, reserve=reserve).report
+        assert report.layout == layout
+        assert f"fits arduino-uno beside {reserve:,} bytes takes at most 1 cycles" in report.too_slow
+
+
+def test_a_compiler_that_fails_does_not_lose_the_fit(wine, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("avr-gcc cannot compile the model: internal error")
+
+    monkeypatch.setattr("billhook.codegen._choose_layout.measure", fail)
+    out = tmp_path / "out"
+    result = bh.fit_table(wine, "target", budget=500, target="arduino-uno", max_cycles=900, n_trials=1, out=out)
+    assert result.report.layout == "compact"
+    assert "no layout could be chosen by its cycles: avr-gcc cannot compile" in result.report.too_slow
+    assert (out / "model.bhk").exists()
 
 
 def test_what_is_no_table_is_refused():

@@ -1,9 +1,11 @@
-"""The emitted C of two tiny forests, word for word: a change of it is seen in review.
+"""The emitted C of three tiny forests, word for word: a change of it is seen in review.
 
 BILLHOOK_GOLDEN=write pytest tests/codegen/test_golden.py    # writes the files anew
 """
 
 import os
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +29,16 @@ def number():
     return bh.pack(forest, threshold_bits=6, leaf_bits=5, missing_values=False)
 
 
-@pytest.mark.parametrize("make", [classes, number])
-@pytest.mark.parametrize("layout", ["compact", "balanced", "fast"])
+def softmax():
+    """Return a boosted model: its probabilities are the softmax of the scores."""
+    forest = random_forest(np.random.default_rng(2), (1, 2, 1), 2, 3, per_class=True, thresholds=THRESHOLDS)
+    return bh.pack(replace(forest, link="softmax"), threshold_bits="exact", leaf_bits=4, missing_values=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "layout"),
+    [*product([classes, number], ["compact", "balanced", "fast"]), (softmax, "compact")],
+)
 def test_the_files_are_those_seen_last(make, layout, tmp_path):
     written = bh.emit(make(), tmp_path / "out", target="arduino-uno", layout=layout, X=X)
     kept = GOLDEN / f"{make.__name__}-{layout}"

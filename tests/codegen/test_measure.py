@@ -58,10 +58,10 @@ def test_devices_answer_as_python_does(target, layout, X, y, model, threshold_bi
     if layout != "fast":
         assert packed.nbytes < found.flash < 1.3 * packed.nbytes + 1500
     assert found.ram == 0
+    assert 0 < found.stack < 400
     assert found.fits in (True, None)
     if target.startswith("arduino"):
         assert found.microseconds == pytest.approx(found.cycles / 16)
-        assert 0 < found.stack < 400
     elif target != "linux-x86_64":
         assert found.instructions > 50
 

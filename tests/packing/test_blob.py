@@ -13,12 +13,12 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.packing._blob import FIELDS
-from blob_answers import sealed
+from billhook.packing._blob_sections import SECTIONS
+from blob_answers import impossible_blobs, put, sealed, with_numbers
 from blob_models import MODELS, blob_model
 
-# Header, length and checksum; what the fields take at most is seen below.
-OVERHEAD = 17 + 4
+# Header and checksum, and what sections take that a packed model has in its layout.
+OVERHEAD = 16 + 70
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -29,7 +29,7 @@ def test_a_blob_is_the_model(name):
     again = bh.Packed.from_bytes(bytearray(bare))
     np.testing.assert_array_equal(again.scores(rows), packed.scores(rows))
     assert again.to_bytes(names=False) == bare
-    assert len(bare) <= packed.nbytes + OVERHEAD + 40
+    assert len(bare) <= 1.4 * packed.nbytes + OVERHEAD
     assert packed.to_bytes().startswith(bare)
 
 
@@ -38,26 +38,28 @@ def test_the_bytes_are_as_the_module_describes_them():
     packed = bh.pack(RandomForestClassifier(4, max_leaf_nodes=8, random_state=0).fit(X, y))
     blob = packed.to_bytes()
     assert blob[:4] == b"BHM\x01"
-    length, scale, base, n_bytes = struct.unpack_from("<IffB", blob, 4)
-    assert scale == np.float32(packed.scale)
-    assert base == 0.0
-    data = blob[17 + n_bytes : length - 4]
-    assert data == packed.data.tobytes()
+    length, flags, kind, count_bits, nothing = struct.unpack_from(">IBBBB", blob, 4)
+    assert (flags, kind, nothing) == (0, 0, 0)
     assert struct.unpack_from("<I", blob, length - 4)[0] == zlib.crc32(blob[: length - 4])
     names = json.loads(blob[length:-4])
     assert names["classes"]["labels"] == [0, 1, 2]
-    fields, number, shift = [], 0, 0
-    for byte in blob[17 : 17 + n_bytes]:
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            fields.append(number)
-            number = shift = 0
-    known = dict(zip(FIELDS, fields, strict=False))
-    assert known["n_features"] == 4
-    assert known["n_classes"] == 3
-    assert known["n_trees"] == packed.layout.n_trees
-    assert fields[-1] != 0
+
+    bits, at = "".join(f"{byte:08b}" for byte in blob[12 : length - 4]), 0
+
+    def numbers(count, width):
+        nonlocal at
+        found = [int(bits[at + k * width : at + (k + 1) * width] or "0", 2) for k in range(count)]
+        at += -(-count * width // 8) * 8
+        return found
+
+    widths, counts = numbers(18, 6), numbers(18, count_bits)
+    known = {name: numbers(*shape) for name, *shape in zip(SECTIONS, counts, widths, strict=True)}
+    assert at == len(bits)
+    assert np.cumsum(known["features"]).tolist() == packed.used.tolist()
+    assert known["trees"] == (np.diff(packed.coded.offset) // 2).tolist()
+    assert len(known["values"]) == packed.layout.n_leaves * 3 or known["leaves"]
+    assert known["bases"][-3] == 4
+    assert known["bases"][-2] == np.float32(packed.scale).view(np.uint32)
 
 
 def test_labels_names_and_encodings_are_kept(tmp_path):
@@ -85,11 +87,11 @@ def test_without_names_a_number_has_the_precision_of_a_float():
 
 def test_what_is_too_large_for_readers_is_refused():
     packed, _ = blob_model("26 classes")
-    large = replace(packed, layout=replace(packed.layout, n_leaves=2**21))
-    with pytest.raises(ValueError, match="may have 33,554,431 numbers of leaves, not 54,525,952"):
+    large = replace(packed, layout=replace(packed.layout, n_leaves=2**22))
+    with pytest.raises(ValueError, match="may have 67,108,863 numbers of a kind, not 109,051,904"):
         large.to_bytes()
-    with pytest.raises(ValueError, match="may take 32 bits in a blob, not 35"):
-        replace(packed, layout=replace(packed.layout, tree_bits=35)).to_bytes()
+    with pytest.raises(ValueError, match="may have 33,554,431 features, not 40,000,000"):
+        replace(packed, n_features=40_000_000).to_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -109,17 +111,46 @@ def blob():
         (lambda blob: blob + b"{" + struct.pack("<I", zlib.crc32(b"{")), "names are no JSON"),
         (lambda blob: blob[:3] + b"\x02" + blob[4:], "is of version 2, and this Billhook reads version 1"),
         (lambda blob: blob[:40] + bytes([blob[40] ^ 1]) + blob[41:], "checksum is wrong"),
-        (lambda blob: blob[:4] + b"\x05\0\0\0" + blob[8:], "length cannot be 5 bytes"),
-        (lambda blob: sealed(blob[:-5]), "the layout is one of .* bytes; the data have"),
-        (lambda blob: sealed(blob[:17] + b"\xff" * 5 + blob[22:-4]), "more than 32 bits"),
-        (lambda blob: sealed(blob[:16] + b"\xff" + b"\1" * 255 + blob[17:-4]), "more than the 32 known"),
-        (lambda blob: sealed(blob[:17] + b"\xff\xff\x03" + blob[20:-4]), "of a kind that is not known"),
-        (lambda blob: sealed(blob[:8] + b"\0\0\xc0\x7f" + blob[12:-4]), "scale must be a number above 0"),
+        (lambda blob: blob[:4] + b"\0\0\0\x05" + blob[8:], "length cannot be 5 bytes"),
+        (lambda blob: sealed(blob[:-5]), "section of bases cannot have"),
+        (lambda blob: sealed(blob[:-4] + b"\0"), "its sections take .* bytes; there are"),
+        (lambda blob: sealed(blob[:8] + b"\xff" + blob[9:-4]), "of a kind that is not known"),
+        (lambda blob: sealed(blob[:9] + b"\x07" + blob[10:-4]), "of a kind that is not known"),
+        (lambda blob: sealed(blob[:10] + b"\xff" + blob[11:-4]), "section of counts cannot have 18 numbers of 255"),
+        (lambda blob: sealed(blob[:12] + b"\xff" * 14 + blob[26:-4]), "numbers of 63 bits"),
     ],
 )
 def test_what_is_wrong_with_a_blob_is_said(blob, change, message):
     with pytest.raises(bh.ModelFileError, match=message):
         bh.Packed.from_bytes(change(blob))
+
+
+NAN = 0x7FC00000
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("ranks", {"bases": put(-2, NAN)}, "scale must be a number above 0"),
+        ("ranks", {"keys": put(0, 0x7FFFFFFF)}, "a threshold is no number"),
+        ("ranks", {"keys": put(0, 0xFFFFFFFF)}, "a threshold is no number"),
+        ("ranks", {"begins": put(0, 3)}, "are not those of a feature"),
+        ("steps", {"scales": put(0, 70000)}, "the steps of a feature cannot have scale 70000"),
+        ("steps", {"sizes": put(0, 40)}, "more splits on the left of a split than below it"),
+        ("symmetric", {"trees": put(1, 14)}, "symmetric trees cannot have"),
+        ("symmetric", {"features": put(-1, 40)}, "features up to .* in use are not those of a model"),
+        ("scales and a codebook", {"leaves": put(0, 31)}, "a leaf has values 31 of"),
+    ],
+)
+def test_what_is_wrong_with_a_number_is_said(name, changes, message):
+    with pytest.raises(bh.ModelFileError, match=message):
+        bh.Packed.from_bytes(with_numbers(blob_model(name)[0], changes))
+
+
+@pytest.mark.parametrize("wrong", impossible_blobs())
+def test_numbers_that_cannot_be_are_refused(wrong):
+    with pytest.raises(bh.ModelFileError):
+        bh.Packed.from_bytes(impossible_blobs()[wrong][0])
 
 
 def test_a_file_that_is_damaged_is_named(blob, tmp_path):

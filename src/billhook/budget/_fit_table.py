@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from billhook._checks import as_int, at_least_one, n_threads_of, resolve_name
+from billhook._checks import as_bytes, as_int, at_least_one, n_threads_of, resolve_name
 from billhook.budget._clock import Clock, in_time
 from billhook.budget._costs import CostScorer, cost_scorer
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
+from billhook.budget._layout_in_time import in_time_of_rows
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
 from billhook.budget._record import read_record, settings_to_keep
@@ -25,7 +26,7 @@ from billhook.budget._search import Search
 from billhook.budget._splits import TrainingRows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.cluster import Partitions, connect
-from billhook.codegen import TooSlowError, check_max_cycles, choose_layout, target_named
+from billhook.codegen import check_max_cycles, target_named
 from billhook.forest import Forest
 from billhook.interop import as_forest
 from billhook.packing import load_forest
@@ -213,13 +214,8 @@ def fit_table(
             if client is None:
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
-            unsuitable |= {
-                "costs": costs,
-                "compare": compare or None,
-                "resume": resume,
-                "group": group,
-                "split": split,
-            }
+            unsuitable |= {"costs": costs, "group": group, "split": split, "compare": compare or None}
+            unsuitable["resume"] = resume
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else _forest_of(model)
@@ -268,7 +264,7 @@ def fit_table(
                 asked |= {} if forest is not None else _encoding_of(encoded.encoding)
                 result = replace(result, record=replace(result.record, settings=asked))
     if max_cycles is not None and target is not None:
-        result = _in_time_of_rows(result, target, max_cycles)
+        result = in_time_of_rows(result, target, max_cycles, as_bytes(reserve, "reserve", least=0))
     if out is not None:
         result.save(out, name=name, force=force)
     return result
@@ -287,17 +283,6 @@ def _scoring_by_cost(costs: Any, table: Table) -> CostScorer:
     if table.task == "regression":
         raise ValueError("costs are those of taking one class for another, and this is regression: leave costs out")
     return cost_scorer(costs, table.y)
-
-
-def _in_time_of_rows(result: FitResult, target: str, max_cycles: int) -> FitResult:
-    """Return the result with the smallest layout in which a row takes no more cycles, or else the fastest."""
-    too_slow = ""
-    try:
-        choice = choose_layout(result.packed, target=target, max_cycles=max_cycles, inputs="float", X=result.examples)
-    except TooSlowError as error:  # what a long search found is not to be lost
-        choice, too_slow = error.fastest, str(error)
-    report = replace(result.report, layout=choice.layout, layouts=choice.costs, too_slow=too_slow)
-    return replace(result, report=report)
 
 
 def checked_time_limit(time_limit: Any, n_trials: int | None) -> float | None:

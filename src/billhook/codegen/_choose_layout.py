@@ -135,6 +135,7 @@ def choose_layout(
     layout: str | None = None,
     optimize: Goal = "size",
     max_cycles: int | None = None,
+    reserve: int = 0,
     inputs: Input | Iterable[Input] | None = None,
     X: ArrayLike | None = None,
     packed_from: Any = None,
@@ -157,6 +158,8 @@ def choose_layout(
     max_cycles : int, optional
         The most cycles that a row may take: the smallest layout is chosen that fits the target and takes no more.
         Where there is no emulator, cycles are estimated. Where instructions are counted, each is one cycle.
+    reserve : int
+        Bytes of the target's flash that a layout must leave free, where it is chosen by cycles.
     inputs : {"float", "int16", "uint8"} or several of these, optional
         As for `emit`; the first is measured.
     X : rows, optional
@@ -189,7 +192,7 @@ def choose_layout(
     errors = tuple(tried for tried in attempts if tried.error is not None)
     choice = LayoutChoice(form.layout, measurements, errors)
     if max_cycles is not None:
-        choice = _within(choice, packed, chosen, max_cycles)
+        choice = _within(choice, packed, chosen, max_cycles, reserve)
     elif layout is None and goal == "speed":
         choice = _fastest(choice, chosen)
     if choice.layout in measurements:
@@ -221,9 +224,9 @@ def _fastest(choice: LayoutChoice, target: Target) -> LayoutChoice:
     return replace(choice, reason=f"whether the fast layout fits {target.name} is not known")
 
 
-def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: int) -> LayoutChoice:
+def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: int, reserve: int) -> LayoutChoice:
     """Return the choice of the smallest layout that fits and takes no more cycles."""
-    costs = tuple(sorted(_costs(choice, packed, target), key=lambda cost: cost.flash))
+    costs = tuple(sorted(_costs(choice, packed, target, reserve), key=lambda cost: cost.flash))
     for cost in costs:
         if cost.fits and cost.cycles <= max_cycles:
             return replace(choice, layout=cost.layout, costs=costs)
@@ -233,17 +236,18 @@ def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: in
         for cost in costs
     )
     fastest = min((cost for cost in costs if cost.fits), key=lambda cost: cost.cycles, default=None)
+    beside = f" beside {reserve:,} bytes" if reserve else ""
     advice = (
         "a smaller model" if fastest is None else f"max_cycles={fastest.cycles} would do, or fewer or smaller trees"
     )
     raise TooSlowError(
-        f"no layout that fits {target.name} takes at most {max_cycles:,} cycles a row: "
+        f"no layout that fits {target.name}{beside} takes at most {max_cycles:,} cycles a row: "
         f"{each or 'none can be measured'}; {advice}",
         replace(choice, layout="compact" if fastest is None else fastest.layout, costs=costs),
     )
 
 
-def _costs(choice: LayoutChoice, packed: Packed, target: Target) -> list[LayoutCost]:
+def _costs(choice: LayoutChoice, packed: Packed, target: Target, reserve: int) -> list[LayoutCost]:
     are_missing = any(isinstance(tried.error, MissingToolError) for tried in choice.errors)
     costs = []
     for name in LAYOUTS:
@@ -252,12 +256,17 @@ def _costs(choice: LayoutChoice, packed: Packed, target: Target) -> list[LayoutC
             cycles = measured.cycles if measured.cycles is not None else measured.instructions
             is_estimated = cycles is None  # nothing runs programs for the target, though they can be compiled
             cycles = estimated_cycles(packed, name, target) if cycles is None else cycles
-            costs.append(LayoutCost(name, measured.flash, cycles, measured.fits is not False, is_estimated))
+            fits = measured.fits is not False and _has_room(target, measured.flash + reserve)
+            costs.append(LayoutCost(name, measured.flash, cycles, fits, is_estimated))
         elif are_missing:
             flash = estimated_flash(packed, name, target, flash_with_reader(0, target))
-            fits = not target.flash or flash <= target.flash
+            fits = _has_room(target, flash + reserve)
             costs.append(LayoutCost(name, flash, estimated_cycles(packed, name, target), fits, True))
     return costs
+
+
+def _has_room(target: Target, flash: int) -> bool:
+    return not target.flash or flash <= target.flash
 
 
 def _attempts(

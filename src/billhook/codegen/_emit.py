@@ -140,6 +140,11 @@ def _emit_runtime(
     runtime_project = runtime_named(runtime)
     chosen = target_named(target)
     _check_name(name)
+    if runtime != "c" and chosen.name != "generic":
+        raise ValueError(
+            f"target={target!r} is for C, whose size on it is known; runtime={runtime!r} writes the same for all "
+            "targets: leave target out"
+        )
     for option, value in of_c.items():
         if value is not None:
             raise ValueError(f"{option} is for C made of one model; runtime={runtime!r} reads models as they are")

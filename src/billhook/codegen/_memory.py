@@ -17,8 +17,8 @@ LEAST_CODE = 300
 READER_BYTES = {"avr": 1350, "rv32ec": 1200, "rv32imc": 1200, "xtensa-lx106": 1200}
 READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 950)
 # The same of the program that reads any model as a blob, for bh_open, bh_scores and bh_predict.
-BLOB_READER_BYTES = {"avr": 8200} | dict.fromkeys(("rv32ec", "rv32imc", "xtensa-lx106", "xtensa-lx6"), 5000)
-BLOB_READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 4200)
+BLOB_READER_BYTES = {"avr": 3400} | dict.fromkeys(("rv32ec", "rv32imc", "xtensa-lx106", "xtensa-lx6"), 2200)
+BLOB_READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 1800)
 # What an open model takes of memory: numbers of 16 bits on AVR, of 32 elsewhere.
 OPEN_MODEL_BYTES = {"avr": 160}
 # Bits of thresholds and of leaves, from what loses nothing to what little is left of.

@@ -72,10 +72,8 @@ def blob_header(packed: Packed, prefix: str) -> str:
 
 
 def n_scratch(packed: Packed) -> int:
-    """Return how many numbers of 32 bits the reader needs to compute with: scores, codes, and answers to tests."""
-    layout = packed.layout
-    answers = layout.n_pairs // 32 + 1 if layout.ask_bits else 0
-    return layout.n_columns + (layout.n_used + 1) // 2 + answers
+    """Return how many numbers of 32 bits the reader needs to compute with: scores, and two codes of features each."""
+    return packed.layout.n_columns + (packed.layout.n_used + 1) // 2
 
 
 def _main(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:

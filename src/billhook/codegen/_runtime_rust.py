@@ -8,7 +8,7 @@ from billhook.codegen._resources import filled_template, runtime_source
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
-MODULES = ("bits", "check", "codes", "error", "gaps", "layout", "lib", "math", "trees")
+MODULES = ("bits", "check", "codes", "error", "lib", "math", "sections", "trees")
 ROW_SHOWN = 8
 
 
@@ -61,9 +61,8 @@ def _about_crate() -> str:
 
 
 def scratch_length(packed: Packed) -> int:
-    """Return how many numbers of 16 bits the reader needs: a code for each feature, and the answers to tests."""
-    layout = packed.layout
-    return layout.n_used + (-(-layout.n_pairs // 16) if layout.ask_bits else 0)
+    """Return how many numbers of 16 bits the reader needs: a code for each feature in use."""
+    return packed.layout.n_used
 
 
 def features_listed(packed: Packed) -> str:

@@ -172,6 +172,13 @@ def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
     nodes = _decode_nodes(layout, data)
     if int(nodes["n_inner"].sum()) != layout.n_splits:
         raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_splits}")
+    if layout.missing != "split":
+        nodes["missing_left"] = np.full(layout.n_splits, layout.missing == "left")
+    return forest_of_nodes(nodes, layout.n_used, layout.n_columns)
+
+
+def forest_of_nodes(nodes: dict[str, Any], n_used: int, n_columns: int) -> Forest:
+    """Return the forest of trees, splits and leaves that stand level by level, tree after tree."""
     inner_at, left, offset = _places_of_splits(nodes["n_inner"], nodes["goes_on"])
     n_nodes = int(offset[-1])
     is_leaf = np.ones(n_nodes, np.bool_)
@@ -180,9 +187,9 @@ def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
     children[:, inner_at] = left, left + 1
     feature = np.full(n_nodes, -1, np.int32)
     threshold, missing_left = np.zeros(n_nodes, np.float32), np.zeros(n_nodes, np.bool_)
-    value, rank = np.zeros((n_nodes, layout.n_values)), np.full(n_nodes, -1, np.int32)
+    value, rank = np.zeros((n_nodes, nodes["value"].shape[1])), np.full(n_nodes, -1, np.int32)
     feature[inner_at], threshold[inner_at] = nodes["feature"], nodes["code"]
-    missing_left[inner_at] = nodes["missing_left"] if layout.missing == "split" else layout.missing == "left"
+    missing_left[inner_at] = nodes["missing_left"]
     value[is_leaf] = nodes["value"]
     rank[inner_at] = (left - 1) // 2
     return Forest(
@@ -197,12 +204,12 @@ def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
         impurity=np.zeros(n_nodes),
         growth_rank=rank,
         offset=offset,
-        tree_weight=np.ones(layout.n_trees),
+        tree_weight=np.ones(nodes["n_inner"].size),
         tree_column=nodes["column"].astype(np.int32),
         averages=False,
         base=nodes["base"].astype(np.float64),
         link="identity",
-        task="regression" if layout.n_columns == 1 else "classification",
-        n_features=max(layout.n_used, 1),
-        classes=None if layout.n_columns == 1 else np.arange(layout.n_columns),
+        task="regression" if n_columns == 1 else "classification",
+        n_features=max(n_used, 1),
+        classes=None if n_columns == 1 else np.arange(n_columns),
     )

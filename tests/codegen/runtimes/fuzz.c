@@ -11,11 +11,11 @@
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
-static void put(uint8_t *to, uint32_t word)
+static void put(uint8_t *to, uint32_t word, int is_big)
 {
     int k;
     for (k = 0; k < 4; k++)
-        to[k] = (uint8_t)(word >> (8 * k));
+        to[is_big ? 3 - k : k] = (uint8_t)(word >> (8 * k));
 }
 
 static uint32_t checksum(const uint8_t *data, size_t size)
@@ -33,16 +33,16 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 {
     if (size < 25 || seed % 50 == 0)
         return LLVMFuzzerMutate(data, size, max_size);
-    if (seed % 3 == 0) { /* among the fields, where most is decided */
-        data[16 + seed / 3 % (size - 20 < 40 ? size - 20 : 40)] ^= (uint8_t)(seed >> 16);
+    if (seed % 3 == 0) { /* among widths and counts, where most is decided */
+        data[8 + seed / 3 % (size - 12 < 56 ? size - 12 : 56)] ^= (uint8_t)(seed >> 16);
     } else {
         size = LLVMFuzzerMutate(data, size - 4, max_size - 4) + 4;
         if (size < 25)
             return size;
     }
     memcpy(data, "BHM\1", 4);
-    put(data + 4, (uint32_t)size);
-    put(data + size - 4, checksum(data, size - 4));
+    put(data + 4, (uint32_t)size, 1);
+    put(data + size - 4, checksum(data, size - 4), 0);
     return size;
 }
 
@@ -69,6 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             answer = (float)bh_predict(&model, x);
             answer = bh_value(&model, x);
             bh_proba(&model, x, probabilities);
+            answer = (float)bh_predict_int16(&model, (const int16_t *)(const void *)x);
+            answer = (float)bh_predict_uint8(&model, (const uint8_t *)(const void *)x);
         }
         (void)answer;
         if (model.error) /* all that can be wrong is found when it is opened */

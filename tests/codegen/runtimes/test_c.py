@@ -35,13 +35,6 @@ BUILDS = {
     "gcc, 16 bits": ("gcc", "-O1", "-DBH_COUNT=uint16_t", "-fsanitize=undefined", "-fno-sanitize-recover=all"),
     "clang": ("clang", "-O2"),
 }
-LEFT_OUT = {
-    "BH_NO_GAPS": lambda layout: layout.ask_bits > 0,
-    "BH_NO_GROUPS": lambda layout: layout.group > 0,
-    "BH_NO_CATEGORIES": lambda layout: layout.n_categorical > 0,
-    "BH_NO_SYMMETRIC": lambda layout: layout.is_symmetric,
-    "BH_NO_RANKS": lambda layout: layout.grid == "ranks",
-}
 
 
 @pytest.fixture(scope="module", params=BUILDS)
@@ -77,6 +70,22 @@ def test_answers_are_those_of_python(reader, name):
     np.testing.assert_allclose(reader.probabilities(model, rows, packed.n_classes), expected, rtol=4e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["scales and a codebook", "ranks", "sets of categories", "steps, no missing values"])
+@pytest.mark.parametrize("kind", ["int16", "uint8"])
+def test_whole_numbers_are_taken_as_they_are(reader, name, kind):
+    packed, _ = blob_model(name)
+    limits, rng = np.iinfo(kind), np.random.default_rng(0)
+    rows = rng.integers(limits.min, limits.max, (40, packed.n_features), dtype=kind, endpoint=True)
+    rows[:20] = rng.integers(0, 17, (20, packed.n_features))
+    rows[0], rows[1] = limits.min, limits.max
+    model = reader.open(packed.to_bytes())
+    scores = reader.scores_of_whole(model, rows, packed.layout.n_columns)
+    np.testing.assert_array_equal(scores, packed.scores(rows.astype(np.float32)))
+    if packed.classes is not None:
+        classes = packed.classes[reader.classes_of_whole(model, rows)]
+        np.testing.assert_array_equal(classes, packed.predict(rows.astype(np.float32)))
+
+
 @given(forests(), st.sampled_from(["exact", 4, 9, 16]), st.booleans())
 def test_made_up_forests_score_as_in_python(reader, forest, threshold_bits, missing_values):
     packed = bh.pack(forest, threshold_bits=threshold_bits, leaf_bits=6, missing_values=missing_values)
@@ -85,34 +94,22 @@ def test_made_up_forests_score_as_in_python(reader, forest, threshold_bits, miss
     np.testing.assert_array_equal(reader.scores(model, rows, packed.layout.n_columns), packed.scores(rows))
 
 
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_what_was_left_out_is_refused_and_all_else_read(name, tmp_path):
-    reader = Reader(tmp_path, "-O1", f"-D{name}")
-    for kind in MODELS:
-        packed, rows = blob_model(kind)
-        model = reader.open(packed.to_bytes(names=False))
-        if LEFT_OUT[name](packed.layout):
-            assert model == "left out", kind
-        else:
-            np.testing.assert_array_equal(reader.scores(model, rows, packed.layout.n_columns), packed.scores(rows))
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [
         (lambda blob: blob[:0], "cut off"),
-        (lambda blob: blob[:20], "cut off"),
+        (lambda blob: blob[:15], "cut off"),
         (lambda blob: b"PK" + blob, "not a blob"),
         (lambda blob: blob[:3] + b"\x02" + blob[4:], "wrong version"),
         (lambda blob: blob[:-1], "cut off"),
         (lambda blob: blob[:40] + bytes([blob[40] ^ 1]) + blob[41:], "damaged"),
-        (lambda blob: blob[:4] + b"\x05\0\0\0" + blob[8:], "damaged"),
+        (lambda blob: blob[:4] + b"\0\0\0\x05" + blob[8:], "damaged"),
         (lambda blob: sealed(blob[:-5]), "invalid"),
         (lambda blob: sealed(blob[:-4] + b"\0"), "invalid"),
-        (lambda blob: sealed(blob[:8] + b"\0\0\xc0\x7f" + blob[12:-4]), "invalid"),
-        (lambda blob: sealed(blob[:17] + b"\xff\xff\x03" + blob[20:-4]), "invalid"),
-        (lambda blob: sealed(blob[:16] + b"\xff" + b"\1" * 255 + blob[17:-4]), "invalid"),
-        (lambda blob: sealed(blob[:17] + b"\xff" * 5 + blob[22:-4]), "too large"),
+        (lambda blob: sealed(blob[:8] + b"\x20" + blob[9:-4]), "invalid"),
+        (lambda blob: sealed(blob[:9] + b"\x06" + blob[10:-4]), "invalid"),
+        (lambda blob: sealed(blob[:10] + b"\x01" + blob[11:-4]), "invalid"),
+        (lambda blob: sealed(blob[:12] + b"\xff" * 20 + blob[32:-4]), "invalid"),
     ],
 )
 def test_what_is_wrong_is_told(reader, change, error):
@@ -122,8 +119,6 @@ def test_what_is_wrong_is_told(reader, change, error):
 
 def test_fields_that_cannot_be_are_refused(reader):
     for wrong, (blob, _) in impossible_blobs().items():
-        with pytest.raises(bh.ModelFileError):
-            bh.Packed.from_bytes(blob)
         assert reader.open(blob) in ("invalid", "too large"), wrong
 
 
@@ -132,7 +127,7 @@ def test_a_model_says_how_much_scratch_it_needs(reader):
         packed, _ = blob_model(name)
         assert reader.open(packed.to_bytes(), n_scratch(packed) - 1) == "scratch"
         assert reader.open(packed.to_bytes(), n_scratch(packed)) != "scratch"
-    assert reader.library.bh_error_text(8) == b"it needs more scratch"
+    assert reader.library.bh_error_text(7) == b"it needs more scratch"
 
 
 @given(st.data())
@@ -471,20 +466,19 @@ def test_what_avr_gcc_cannot_compile_is_refused(tmp_path):
 
 
 def test_what_does_not_fit_beside_the_reader_is_refused(tmp_path):
-    """The C made of such models does fit."""
     rng = np.random.default_rng(0)
-    large, small = (bh.pack(random_forest(rng, (200,) * n, 10, n_classes=3), leaf_bits=12) for n in (22, 11))
+    large, small, few = (bh.pack(random_forest(rng, (200,) * n, 10, n_classes=3), leaf_bits=12) for n in (22, 11, 5))
     wide = bh.pack(random_forest(rng, (300,), 400), leaf_bits=4, missing_values=False)
     for packed, target, message in (
-        (IRIS[0], "attiny85", r"reads any blob takes up to 8,200, and attiny85 has 8,192 bytes of flash"),
-        (large, "arduino-uno", r"reads any blob takes up to 8,200, and arduino-uno has 32,256 bytes of flash"),
-        (small, "ch32v003", r"reads any blob takes up to 5,000, and ch32v003 has 16,384 bytes of flash"),
+        (few, "attiny85", r"reads any blob takes up to 3,400, and attiny85 has 8,192 bytes of flash"),
+        (large, "arduino-uno", r"reads any blob takes up to 3,400, and arduino-uno has 32,256 bytes of flash"),
+        (small, "ch32v003", r"reads any blob takes up to 2,200, and ch32v003 has 16,384 bytes of flash"),
         (wide, "arduino-uno", r"an open model takes [0-9,]+ bytes of memory with its row, and arduino-uno has 2,048"),
     ):
         with pytest.raises(bh.DoesNotFitError, match=message):
             bh.emit(packed, tmp_path / "out", runtime="c", target=target)
         assert not (tmp_path / "out").exists()
-    bh.emit(IRIS[0], tmp_path / "out", target="attiny85")
+    bh.emit(IRIS[0], tmp_path / "out", runtime="c", target="attiny85")
 
 
 @pytest.mark.parametrize(
@@ -497,6 +491,10 @@ def test_what_does_not_fit_beside_the_reader_is_refused(tmp_path):
         ),
         ({"runtime": "c", "y": y, "X": X}, "y is for C made of one model"),
         ({"runtime": "c", "target": "unos"}, "no target 'unos'"),
+        (
+            {"runtime": "rust", "target": "uno"},
+            "target='uno' is for C.* runtime='rust' writes the same for all",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, message, tmp_path):

@@ -16,8 +16,6 @@
  *     BH_BYTE(at)       how the byte at an address is read; by default from flash on AVR, from memory elsewhere
  *     BH_RAM            on AVR, from memory
  *     BH_COUNT          the type that counts trees, leaves and bytes: uint16_t on AVR, uint32_t elsewhere
- *     BH_NO_GAPS, BH_NO_GROUPS, BH_NO_CATEGORIES, BH_NO_SYMMETRIC, BH_NO_RANKS
- *                       leave out what reads such models, for a smaller program; they are BH_LEFT_OUT then
  */
 
 #include <stddef.h>
@@ -56,27 +54,26 @@ enum {
     BH_DAMAGED,       /* its checksum is wrong */
     BH_INVALID,       /* its checksum is right, but it is no model */
     BH_TOO_LARGE,     /* for BH_COUNT */
-    BH_LEFT_OUT,      /* it needs what a BH_NO_... left out */
     BH_SMALL_SCRATCH  /* model.n_scratch says how much it needs */
 };
 
 /* An open model. Of use to callers are n_scratch, and what the macros below tell. */
+enum { BH_SECTIONS = 20 };
 typedef struct {
-    uint32_t bit;
     const uint8_t *blob;
-    bh_count size;
-    uint8_t error;
-    bh_count field[54], start[14];
     int32_t *scores;
     bh_code *codes;
-    uint8_t *answers;
-    uint32_t base, offset, n_scratch;
+    uint32_t n_scratch;
+    uint8_t error, flags, kind;
+    bh_count end, left, n_values, n_features, n_scores, count[BH_SECTIONS], begin[BH_SECTIONS];
+    uint8_t width[BH_SECTIONS];
 } bh_model;
 
-#define BH_N_FEATURES(model) ((model)->field[1])
-#define BH_N_CLASSES(model) ((model)->field[2]) /* 1 for regression */
-#define BH_N_SCORES(model) ((model)->field[32])
-#define BH_IS_REGRESSION(model) ((model)->field[0] >> 5 & 1)
+#define BH_N_FEATURES(model) ((model)->n_features)
+/* 1 for regression; one score is the second class's, less the first's, where there are two. */
+#define BH_N_CLASSES(model) ((model)->n_scores + ((model)->flags >> 4))
+#define BH_N_SCORES(model) ((model)->n_scores)
+#define BH_IS_REGRESSION(model) ((model)->kind > 3)
 
 /* Open the blob at an address, and return BH_OK or an error. The scratch is the model's from then on. With none,
  * the error is BH_SMALL_SCRATCH, and model->n_scratch says how many numbers it must have. */
@@ -88,6 +85,12 @@ const int32_t *bh_scores(bh_model *model, const float *x);
 
 /* Return the number of the class of a row. */
 int bh_predict(bh_model *model, const float *x);
+
+/* The same of whole numbers, such as readings of a converter, or pixels: no float is computed with. */
+const int32_t *bh_scores_int16(bh_model *model, const int16_t *x);
+const int32_t *bh_scores_uint8(bh_model *model, const uint8_t *x);
+int bh_predict_int16(bh_model *model, const int16_t *x);
+int bh_predict_uint8(bh_model *model, const uint8_t *x);
 
 /* Return what a regression predicts for a row, in the unit of its target. Only for regression. */
 float bh_value(bh_model *model, const float *x);

@@ -1,8 +1,8 @@
 // Reads any tree ensemble that Billhook packed into a blob. Needs nothing else: the program is in this file.
 
 const PROGRAM = "$program";
-const HEADER = 21;
-const SMALL_SCRATCH = 8;
+const HEADER = 16;
+const SMALL_SCRATCH = 7;
 const ERRORS = [
   "",
   "it does not begin with BHM: it is no blob of a model",
@@ -11,7 +11,6 @@ const ERRORS = [
   "it is damaged: its checksum is wrong",
   "it is no valid model",
   "it is too large",
-  "it needs a part of the reader that was left out",
   "there is not enough memory for it",
 ];
 
@@ -33,7 +32,7 @@ export class Model {
   #base;
 
   constructor(program, bytes) {
-    const size = bytes.length < HEADER ? bytes.length : Math.min(bytes.length, view(bytes).getUint32(4, true));
+    const size = bytes.length < HEADER ? bytes.length : Math.min(bytes.length, view(bytes).getUint32(4));
     const blob = program.heap();
     this.#program = program;
     this.#reserve(blob + size);
@@ -47,16 +46,15 @@ export class Model {
     }
     if (error) throw new Error("the model cannot be opened: " + ERRORS[error]);
 
-    const flags = program.flags();
-    this.#link = ["identity", "logistic", "softmax", "exp", "isolation"][flags & 7];
-    this.isRegression = Boolean(flags & 32);
+    this.#link = ["identity", "logistic", "softmax", "isolation", "identity", "exp"][program.kind()];
+    this.isRegression = program.kind() > 3;
     this.nFeatures = program.features();
     this.nClasses = program.classes();
     this.nScores = program.columns();
     const names = namesOf(bytes.subarray(size));
     // Behind the names they stand in full.
-    this.#scale = names.scale ?? view(bytes).getFloat32(8, true);
-    this.#base = this.isRegression ? names.base ?? ("scale" in names ? 0 : view(bytes).getFloat32(12, true)) : 0;
+    this.#scale = names.scale ?? view(bytes).getFloat32(size - 12);
+    this.#base = this.isRegression ? names.base ?? ("scale" in names ? 0 : view(bytes).getFloat32(size - 8)) : 0;
     this.classes = this.isRegression ? null : names.classes?.labels ?? Array.from({ length: this.nClasses }, (_, k) => k);
     this.featureNames = names.feature_names ?? null;
     this.columns = names.encoding?.map(columnOf) ?? null;

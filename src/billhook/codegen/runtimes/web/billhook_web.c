@@ -15,7 +15,7 @@ int EXPORTED(open)(const void *blob, size_t size, int32_t *scratch, size_t n_scr
 
 uint32_t EXPORTED(scratch)(void) { return model.n_scratch; }
 
-uint32_t EXPORTED(flags)(void) { return model.field[0]; }
+uint32_t EXPORTED(kind)(void) { return model.kind; }
 
 uint32_t EXPORTED(features)(void) { return BH_N_FEATURES(&model); }
 

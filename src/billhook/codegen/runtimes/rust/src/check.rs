@@ -1,100 +1,84 @@
-//! What is checked once about the data, so that no walk leaves them.
+//! What is checked once about the numbers, so that no walk leaves them.
 
-use crate::codes::Places;
-use crate::gaps::Gaps;
-use crate::layout::{check, MOST_LEVELS};
+use crate::sections::{
+    BASES, BEGINS, CATEGORIES, CODES, COLUMNS, FACTORS, FEATURES, KEYS, KINDS, LEAVES, MISSING, NUMBERS, SCALES, SHIFTS,
+    SIZES, TESTED, TREES, VALUES,
+};
 use crate::{Error, Model};
+
+// Of a symmetric tree.
+const MOST_LEVELS: u32 = 16;
 
 impl Model<'_> {
     /// Returns an error unless every number that is an index, or drives a loop, is one that can be.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        self.check_features()?;
-        self.check_trees()?;
-        self.check_tests()?;
-        let layout = &self.layout;
-        if layout.n_entries > 0 {
-            let entries = (0..layout.n_leaves).all(|leaf| self.entry(leaf) < layout.n_entries);
-            check(entries, "a leaf has an entry that there is not")?;
-        }
-        let factors = !layout.has_factors || (0..layout.n_columns).all(|column| self.factor(column) > 0);
-        check(factors, "a factor is 0")
-    }
-
-    fn check_features(&self) -> Result<(), Error> {
-        let layout = &self.layout;
-        let mut places = Places::START;
-        for k in 0..layout.n_used {
-            let feature = self.next_feature(k, &mut places);
-            check(feature < layout.n_features, "a feature is beyond the last")?;
-            // The sums stay below 2^31 + 2^17.
-            if k >= layout.n_ordered {
-                places.category += self.n_categories_of(k);
-                check(places.category <= layout.n_categories, "its categories")?;
-            } else if layout.has_ranks {
-                places.threshold += self.n_thresholds_of(k);
-                check(places.threshold <= layout.n_thresholds, "its thresholds")?;
-            } else {
-                let grid = self.grid_of(k);
-                check(layout.n_grids == 0 || grid < layout.n_grids, "its steps")?;
-                check(self.steps_of(grid).are_valid(), "its steps")?;
+        let number = |which, index| self.sections.number(which, index);
+        let count = |which| self.sections.count(which);
+        let n_numbers = [
+            (KINDS, count(FEATURES)),
+            (BEGINS, count(SHIFTS)),
+            (SCALES, count(SHIFTS)),
+            (COLUMNS, count(TREES)),
+            (CODES, count(TESTED)),
+            (FACTORS, self.n_scores),
+        ];
+        check(n_numbers.iter().all(|(which, n)| count(*which) == *n), "how many numbers its sections have")?;
+        let narrow = [(CODES, 16), (SHIFTS, 8), (VALUES, 16), (FACTORS, 8), (CATEGORIES, 8)];
+        check(narrow.iter().all(|(which, most)| self.sections.width(*which) <= *most), "its numbers have too many bits")?;
+        check(self.sections.width(BASES) == 32, "its bases")?;
+        check(self.scale > 0.0 && self.scale.is_finite() && self.base.is_finite(), "its scale or base")?;
+        let mut feature = 0_u64;
+        for k in 0..count(FEATURES) {
+            feature += u64::from(number(FEATURES, k));
+            check(feature < u64::from(self.n_features), "a feature is beyond the last")?;
+            let kind = number(KINDS, k);
+            check(kind < count(SHIFTS), "how the values of a feature become codes")?;
+            if let Some(table) = [KEYS, CATEGORIES].get(number(SHIFTS, kind) as usize) {
+                let end = u64::from(number(BEGINS, kind)) + u64::from(number(SCALES, kind));
+                check(end <= u64::from(count(*table)), "its thresholds, or categories")?;
             }
         }
-        if layout.has_map && layout.id_bits > 0 {
-            let after = self.next_feature(layout.n_used, &mut places);
-            check(after == layout.n_features, "more features are in use than it says")?;
-        }
-        check(!layout.has_ranks || places.threshold == layout.n_thresholds, "its thresholds")?;
-        check(layout.n_used == layout.n_ordered || places.category == layout.n_categories, "its categories")
+        self.check_trees()?;
+        let tests = (0..count(TESTED)).all(|test| number(TESTED, test) < count(FEATURES));
+        check(tests, "a test is of a feature that there is not")?;
+        let numbers = (0..count(NUMBERS)).all(|k| number(NUMBERS, k) < count(TESTED));
+        check(numbers && [0, count(TESTED)].contains(&count(MISSING)), "a split has a test that there is not")?;
+        let n_rows = count(VALUES).checked_div(self.n_values).unwrap_or(0);
+        let leaves = (0..count(LEAVES)).all(|leaf| number(LEAVES, leaf) < n_rows);
+        let n_leaves = if count(LEAVES) > 0 { count(LEAVES) } else { n_rows };
+        check(leaves && n_leaves == self.n_leaves(), "a leaf has values that there are not")
     }
 
     fn check_trees(&self) -> Result<(), Error> {
-        const SIZES: &str = "the sizes of its trees";
-        let layout = &self.layout;
-        let (mut n_tests, mut n_leaves) = (0_u32, 0_u32);
-        for number in 0..layout.n_trees {
-            let tree = self.tree(number);
-            check(tree.column < layout.n_columns, "a tree adds to a column that there is not")?;
-            check(tree.size > 0 || layout.n_inner == 0, SIZES)?;
-            check(tree.size <= layout.n_inner - n_tests, SIZES)?;
-            if layout.is_symmetric {
-                check(tree.size <= MOST_LEVELS, SIZES)?;
-                n_leaves += 1 << tree.size;
-                check(n_leaves <= layout.n_leaves, SIZES)?;
-            } else {
-                self.check_shapes(n_tests, tree.size)?;
+        let (mut n_splits, mut n_asking) = (0_u64, 0_u64);
+        for tree in 0..self.sections.count(TREES) {
+            let n = self.sections.number(TREES, tree);
+            n_splits += u64::from(n);
+            let n_levels = 32 - n.leading_zeros();
+            n_asking += u64::from(if self.is_symmetric() { n_levels } else { n });
+            if self.is_symmetric() {
+                check(n & n.wrapping_add(1) == 0 && n_levels <= MOST_LEVELS, "a symmetric tree")?;
             }
-            n_tests += tree.size;
+            let column = self.sections.number(COLUMNS, tree);
+            check(column <= self.n_scores - self.n_values, "a tree adds to a score that there is not")?;
         }
-        check(n_tests == layout.n_inner && (!layout.is_symmetric || n_leaves == layout.n_leaves), SIZES)
+        let asked = [NUMBERS, TESTED].map(|which| self.sections.count(which));
+        let n_asked = if asked[0] > 0 { asked[0] } else { asked[1] };
+        check(n_splits == u64::from(self.sections.count(SIZES)), "its trees have other splits")?;
+        check(n_asking == u64::from(n_asked), "its splits have other tests")
     }
 
-    /// Every split after the first is reached from one before it, and there is a way to each.
-    fn check_shapes(&self, first: u32, n_splits: u32) -> Result<(), Error> {
-        let mut ones = 0;
-        for split in 0..n_splits {
-            ones += self.bits.number(self.layout.shapes_at + 2 * (first + split), 2).count_ones();
-            let is_last = split + 1 == n_splits;
-            check(if is_last { ones == split } else { ones > split }, "the shapes of its trees")?;
-        }
+    /// Returns how many leaves all trees have.
+    pub(crate) fn n_leaves(&self) -> u32 {
+        self.sections.count(SIZES).saturating_add(self.sections.count(TREES))
+    }
+}
+
+/// Returns an error unless something is as it should be.
+pub(crate) fn check(is_right: bool, what: &'static str) -> Result<(), Error> {
+    if is_right {
         Ok(())
-    }
-
-    fn check_tests(&self) -> Result<(), Error> {
-        const FEATURE: &str = "a test is of a feature that is not in use";
-        let layout = &self.layout;
-        if layout.n_pairs == 0 {
-            return check((0..layout.n_inner).all(|split| self.test(split).feature < layout.n_used), FEATURE);
-        }
-        let numbers = (0..layout.n_inner).all(|split| self.test_number(split) < layout.n_pairs);
-        check(numbers, "a split has a test that there is not")?;
-        if layout.ask_bits == 0 {
-            return check((0..layout.n_pairs).all(|pair| self.pair(pair).feature < layout.n_used), FEATURE);
-        }
-        let mut gaps = Gaps::new(self.bits, layout);
-        let mut last = None;
-        for _ in 0..layout.n_pairs {
-            last = Some(gaps.next_test().ok_or(Error::Invalid("its table of tests"))?.feature);
-        }
-        check(gaps.ends_feature() && last == layout.n_used.checked_sub(1), "its table of tests")
+    } else {
+        Err(Error::Invalid(what))
     }
 }

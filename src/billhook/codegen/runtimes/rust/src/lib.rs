@@ -10,10 +10,10 @@
 //! # fn main() -> Result<(), billhook::Error> {
 //! // One split: a row goes left if its second number is 1.5 or less.
 //! const BLOB: &[u8] = &[
-//!     0x42, 0x48, 0x4D, 0x01, 0x3D, 0x00, 0x00, 0x00, 0x25, 0x49, 0x92, 0x3D, 0x00, 0x00, 0x00, 0x00,
-//!     0x22, 0x88, 0x68, 0x02, 0x02, 0x01, 0x02, 0x01, 0x02, 0x00, 0x01, 0x04, 0x0F, 0x00, 0x00, 0x00,
-//!     0x95, 0x01, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-//!     0x00, 0x00, 0x01, 0x01, 0x01, 0xF1, 0x00, 0x00, 0x00, 0x70, 0x76, 0x79, 0x8F,
+//!     0x42, 0x48, 0x4D, 0x01, 0x00, 0x00, 0x00, 0x3B, 0x1C, 0x00, 0x03, 0x00, 0x04, 0x02, 0x02, 0x02,
+//!     0x00, 0x01, 0x00, 0x00, 0x00, 0x08, 0x00, 0x44, 0x02, 0x00, 0x24, 0x92, 0x01, 0x24, 0x12, 0x02,
+//!     0x30, 0x80, 0x95, 0x80, 0x80, 0x40, 0x1F, 0xFF, 0xFF, 0xFF, 0xF8, 0x00, 0x00, 0x00, 0x02, 0x3E,
+//!     0x12, 0x49, 0x25, 0x00, 0x00, 0x00, 0x00, 0x18, 0x79, 0xCE, 0x9D,
 //! ];
 //! let model = billhook::Model::open(BLOB)?;
 //! let mut scratch = [0; 8];
@@ -39,19 +39,44 @@ mod bits;
 mod check;
 mod codes;
 mod error;
-mod gaps;
-mod layout;
 mod math;
+mod sections;
 mod trees;
 
 pub use error::Error;
 
-use bits::{crc32, Bits};
-use layout::{check, Layout, Link};
+use bits::crc32;
+use check::check;
+use sections::{Sections, BASES, FEATURES, TREES};
 
-const PREFIX: usize = 17;
+const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 const MOST_BYTES: usize = (1 << 29) - 1;
+
+const LAST_WINS: u8 = 1;
+const NO_MISSING: u8 = 4;
+const ONE_VALUE: u8 = 8;
+const TWO_CLASSES: u8 = 16;
+const KNOWN: u8 = 31;
+
+/// How scores become answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Share,
+    Logistic,
+    Softmax,
+    Isolation,
+    Number,
+    Amount,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Kind> {
+        [Kind::Share, Kind::Logistic, Kind::Softmax, Kind::Isolation, Kind::Number, Kind::Amount]
+            .get(usize::from(byte))
+            .copied()
+    }
+}
 
 /// A model in a blob that has been checked.
 ///
@@ -60,9 +85,14 @@ const MOST_BYTES: usize = (1 << 29) - 1;
 /// was in the last two does not matter. NaN is a missing value.
 #[derive(Clone, Copy)]
 pub struct Model<'a> {
-    bits: Bits<'a>,
+    sections: Sections<'a>,
     names: &'a [u8],
-    layout: Layout,
+    kind: Kind,
+    flags: u8,
+    n_features: u32,
+    n_classes: u32,
+    n_scores: u32,
+    n_values: u32,
     scale: f32,
     base: f32,
 }
@@ -77,29 +107,42 @@ impl<'a> Model<'a> {
         if !blob.starts_with(b"BHM") {
             return Err(Error::NotAModel);
         }
-        let bits = Bits(blob);
-        if blob.len() < PREFIX + CHECKSUM {
-            return Err(Error::CutOff);
-        }
-        let version = bits.number(24, 8) as u8;
+        let header = blob.get(..HEADER + CHECKSUM).ok_or(Error::CutOff)?;
+        let (version, length, flags, kind, count_bits, zero) = match *header {
+            [_, _, _, version, a, b, c, d, flags, kind, count_bits, zero, ..] => {
+                (version, u32::from_be_bytes([a, b, c, d]) as usize, flags, kind, count_bits, zero)
+            }
+            _ => return Err(Error::CutOff),
+        };
         if version != 1 {
             return Err(Error::Version(version));
         }
-        let length = bits.number(32, 32) as usize;
-        let begin = PREFIX + bits.number(128, 8) as usize;
-        if length > blob.len() || length > MOST_BYTES || length < begin + CHECKSUM {
+        if length > blob.len() || length > MOST_BYTES || length < HEADER + CHECKSUM {
             return Err(Error::CutOff);
         }
         let (core, names) = split(blob, length).ok_or(Error::CutOff)?;
         let checked = without_checksum(core).ok_or(Error::Damaged)?;
-        let (prefix, data) = split(checked, begin).ok_or(Error::CutOff)?;
-        let fields = prefix.get(PREFIX..).unwrap_or(&[]);
-        let scale = f32::from_bits(bits.number(64, 32));
-        let base = f32::from_bits(bits.number(96, 32));
-        let layout = Layout::of(fields, data.len())?;
-        check(scale > 0.0 && scale.is_finite(), "its scale")?;
-        check(base.is_finite() && (layout.is_regression || base == 0.0), "its base")?;
-        let model = Model { bits: Bits(data), names, layout, scale, base };
+        let data = checked.get(HEADER..).ok_or(Error::CutOff)?;
+        check(zero == 0 && flags & !KNOWN == 0, "it is of a kind that is not known")?;
+        let kind = Kind::of(kind).ok_or(Error::Invalid("it is of a kind that is not known"))?;
+        let sections = Sections::of(data, u32::from(count_bits))?;
+        let n_scores = sections.count(BASES).saturating_sub(3);
+        let is_regression = matches!(kind, Kind::Number | Kind::Amount);
+        check(n_scores > 0 && (n_scores == 1 || !is_regression), "its bases")?;
+        let is_two = flags & TWO_CLASSES != 0;
+        check(!is_two || (n_scores == 1 && !is_regression), "its classes")?;
+        let model = Model {
+            sections,
+            names,
+            kind,
+            flags,
+            n_features: sections.number(BASES, n_scores),
+            n_classes: if is_two { 2 } else { n_scores },
+            n_scores,
+            n_values: if flags & ONE_VALUE == 0 { n_scores } else { 1 },
+            scale: f32::from_bits(sections.number(BASES, n_scores + 1)),
+            base: f32::from_bits(sections.number(BASES, n_scores + 2)),
+        };
         model.check()?;
         Ok(model)
     }
@@ -107,31 +150,31 @@ impl<'a> Model<'a> {
     /// Returns how many numbers a row has.
     #[must_use]
     pub fn n_features(&self) -> usize {
-        self.layout.n_features as usize
+        self.n_features as usize
     }
 
     /// Returns how many classes there are; 1 for a model that predicts a number.
     #[must_use]
     pub fn n_classes(&self) -> usize {
-        self.layout.n_classes as usize
+        self.n_classes as usize
     }
 
     /// Returns how many scores a row has: one for each class, or only one if two classes need no more.
     #[must_use]
     pub fn n_scores(&self) -> usize {
-        self.layout.n_columns as usize
+        self.n_scores as usize
     }
 
     /// Returns how many places the scratch must have at least.
     #[must_use]
     pub fn scratch_len(&self) -> usize {
-        self.n_codes() + self.n_answers()
+        self.sections.count(FEATURES) as usize
     }
 
     /// Returns whether the model predicts a number, not a class.
     #[must_use]
     pub fn is_regression(&self) -> bool {
-        self.layout.is_regression
+        matches!(self.kind, Kind::Number | Kind::Amount)
     }
 
     /// Returns labels of classes and names of features as the JSON text in the blob, if it is there and not damaged.
@@ -155,11 +198,8 @@ impl<'a> Model<'a> {
         if scratch.len() < self.scratch_len() {
             return Err(Error::ScratchLength(self.scratch_len()));
         }
-        let (codes, answers) = scratch.split_at_mut(self.n_codes().min(scratch.len()));
-        let answers = answers.get_mut(..self.n_answers()).unwrap_or(&mut []);
-        self.find_codes(row, codes);
-        self.answer(codes, answers);
-        self.add_trees(codes, answers, scores);
+        self.find_codes(row, scratch);
+        self.add_trees(scratch, scores);
         Ok(())
     }
 
@@ -169,13 +209,13 @@ impl<'a> Model<'a> {
     ///
     /// As [`scores`](Model::scores), and if the model predicts a number.
     pub fn predict(&self, row: &[f32], scratch: &mut [u16], scores: &mut [i32]) -> Result<usize, Error> {
-        if self.layout.is_regression {
+        if self.is_regression() {
             return Err(Error::Regression);
         }
         self.scores(row, scratch, scores)?;
         if let [score] = *scores {
-            let is_second = if self.layout.last_wins { score >= 0 } else { score > 0 };
-            return Ok(usize::from(is_second && self.layout.n_classes > 1));
+            let is_second = if self.flags & LAST_WINS != 0 { score >= 0 } else { score > 0 };
+            return Ok(usize::from(is_second && self.n_classes > 1));
         }
         // Of equal scores the first.
         let highest = scores.iter().max();
@@ -188,12 +228,12 @@ impl<'a> Model<'a> {
     ///
     /// As [`scores`](Model::scores), and if the model predicts a class.
     pub fn value(&self, row: &[f32], scratch: &mut [u16], scores: &mut [i32]) -> Result<f32, Error> {
-        if !self.layout.is_regression {
+        if !self.is_regression() {
             return Err(Error::Classification);
         }
         self.scores(row, scratch, scores)?;
         let raw = scores.first().map_or(0.0, |score| self.raw(*score));
-        Ok(if self.layout.link == Link::Exp { math::exp(raw) as f32 } else { raw as f32 })
+        Ok(if self.kind == Kind::Amount { math::exp(raw) as f32 } else { raw as f32 })
     }
 
     /// Writes the probability of each class, [`n_classes`](Model::n_classes) of them.
@@ -210,21 +250,21 @@ impl<'a> Model<'a> {
         scores: &mut [i32],
         probabilities: &mut [f32],
     ) -> Result<(), Error> {
-        if self.layout.is_regression {
+        if self.is_regression() {
             return Err(Error::Regression);
         }
         if probabilities.len() != self.n_classes() {
             return Err(Error::ProbabilitiesLength(self.n_classes()));
         }
         self.scores(row, scratch, scores)?;
-        if self.layout.n_columns > 1 {
+        if self.n_scores > 1 {
             self.of_many(scores, probabilities);
             return Ok(());
         }
         let raw = scores.first().map_or(0.0, |score| self.raw(*score));
-        let second = match self.layout.link {
-            Link::Isolation => 1.0 - math::exp2((-1.0 - raw).min(0.0)),
-            Link::Identity => (1.0 + raw) / 2.0,
+        let second = match self.kind {
+            Kind::Isolation => 1.0 - math::exp2((-1.0 - raw).min(0.0)),
+            Kind::Share => (1.0 + raw) / 2.0,
             _ => 1.0 / (1.0 + math::exp(-raw)),
         };
         // Of a single class, the last.
@@ -235,7 +275,7 @@ impl<'a> Model<'a> {
     }
 
     fn of_many(&self, scores: &[i32], probabilities: &mut [f32]) {
-        let is_softmax = self.layout.link == Link::Softmax;
+        let is_softmax = self.kind == Kind::Softmax;
         let highest = scores.iter().copied().max().unwrap_or(0);
         let mut sum = 0.0;
         for (place, score) in probabilities.iter_mut().zip(scores) {
@@ -253,17 +293,6 @@ impl<'a> Model<'a> {
     fn raw(&self, score: i32) -> f64 {
         f64::from(score) * f64::from(self.scale) + f64::from(self.base)
     }
-
-    fn n_codes(&self) -> usize {
-        self.layout.n_used as usize
-    }
-
-    fn n_answers(&self) -> usize {
-        if self.layout.ask_bits == 0 {
-            return 0;
-        }
-        (self.layout.n_pairs as usize + 15) / 16
-    }
 }
 
 /// Returns the bytes before a place and those from it on; not by `split_at`, in which there is a panic.
@@ -274,7 +303,8 @@ fn split(bytes: &[u8], at: usize) -> Option<(&[u8], &[u8])> {
 /// Returns the bytes before a checksum, if that is theirs.
 fn without_checksum(bytes: &[u8]) -> Option<&[u8]> {
     let (checked, checksum) = split(bytes, bytes.len().checked_sub(CHECKSUM)?)?;
-    (crc32(checked) == Bits(checksum).number(0, 32)).then_some(checked)
+    let found: [u8; CHECKSUM] = checksum.try_into().ok()?;
+    (crc32(checked) == u32::from_le_bytes(found)).then_some(checked)
 }
 
 impl core::fmt::Debug for Model<'_> {
@@ -282,9 +312,8 @@ impl core::fmt::Debug for Model<'_> {
         f.debug_struct("Model")
             .field("n_features", &self.n_features())
             .field("n_classes", &self.n_classes())
-            .field("n_trees", &self.layout.n_trees)
-            .field("n_leaves", &self.layout.n_leaves)
-            .field("n_bytes", &self.bits.0.len())
+            .field("n_trees", &self.sections.count(TREES))
+            .field("n_leaves", &self.n_leaves())
             .finish()
     }
 }

@@ -1,0 +1,380 @@
+#include "model.h"
+
+#if defined(MODEL_THRESHOLD)
+#error "MODEL_THRESHOLD is for two classes"
+#endif
+
+#if defined(__AVR__)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#else
+#if defined(ESP8266) && defined(ARDUINO)
+#include <avr/pgmspace.h>
+#define FLASH PROGMEM
+#define BYTE(at) pgm_read_byte(data + (at))
+#else
+#define FLASH
+#define BYTE(at) data[at]
+#endif
+#endif
+
+static const uint8_t data[13] FLASH = {
+    24,1,4,37,173,8,24,205,127,14,34,23,0
+};
+
+#if defined(__AVR__)
+#define BYTE(at) pgm_read_byte(data + (at))
+#define HALF(at) pgm_read_word(data + (at))
+#define WORD(at) pgm_read_dword(data + (at))
+#else
+#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
+#define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
+#endif
+
+typedef uint_fast16_t place; /* in bits or bytes */
+
+#if defined(__AVR__)
+typedef uint16_t number;
+#define WINDOW(at) WORD(at >> 3)
+#else
+typedef uint32_t number;
+#define WINDOW(at) ((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))
+#endif
+
+/* Return the number that begins at this bit, and what comes after it. */
+static number take(place at)
+{
+    return (number)(WINDOW(at) >> (at & 7));
+}
+
+/* What has many variables stays apart, or they find no registers. */
+#if defined(__GNUC__)
+#define APART __attribute__((noinline))
+#define INLINE inline __attribute__((always_inline))
+#else
+#define APART
+#define INLINE
+#endif
+
+#if defined(__AVR__)
+#define ADD_TREES
+#else
+#define ADD_TREES APART
+#endif
+
+static uint32_t bits_of(float x)
+{
+    union { float number; uint32_t bits; } both;
+    both.number = x;
+    return both.bits;
+}
+
+/* ceil(x 2^power) - offset, in whole numbers; the feature's shift is 150 - power. */
+static uint8_t code_of(uint32_t bits)
+{
+    int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
+    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
+    uint_fast16_t fine;
+    if (power)
+        below |= 0x800000;
+    if (!(bits >> 31))
+        below = -below;
+    if (power < shift) {
+        shift = (uint_fast8_t)(shift - power);
+        if (shift > 24)
+            shift = 24;
+#if defined(__AVR__)
+        if (shift & 16)
+            below >>= 16;
+        if (shift & 8)
+            below >>= 8;
+        shift &= 7;
+#endif
+        below >>= shift;
+    } else {
+        shift = (uint_fast8_t)(power - shift);
+        below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
+    }
+    below += -4;
+    if (below > 0)
+        return 0;
+    fine = below < -15L ? 15 : (uint_fast16_t)-below;
+    return (uint8_t)fine;
+}
+
+/* The same of a whole number. */
+static uint8_t code_of_whole(int16_t x)
+{
+    int32_t below = -(int32_t)x;
+    uint_fast16_t fine;
+    below = (int32_t)((uint32_t)below << 1);
+    below += -4;
+    if (below > 0)
+        return 0;
+    fine = below < -15L ? 15 : (uint_fast16_t)-below;
+    return (uint8_t)fine;
+}
+
+/* Shapes are read so many bits at a time. */
+#if defined(__AVR__)
+typedef uint8_t shapes_t;
+#define SHAPES(at) BYTE(at)
+#define N_SHAPES 8
+/* 2 to the power of n: this processor shifts bit by bit. */
+static INLINE uint8_t power(uint8_t n)
+{
+    uint8_t result = n & 1 ? 2 : 1;
+    if (n & 2)
+        result = (uint8_t)(result << 2);
+    return n & 4 ? (uint8_t)(result << 4) : result;
+}
+static INLINE uint8_t ones_of(uint8_t bits)
+{
+    bits = (uint8_t)(bits - (bits >> 1 & 0x55));
+    bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
+    return (uint8_t)((bits + (bits >> 4)) & 15);
+}
+#else
+typedef uint32_t shapes_t;
+#define SHAPES(at) WORD(at)
+#define N_SHAPES 32
+static INLINE uint32_t power(uint_fast8_t n) { return (uint32_t)1 << n; }
+static INLINE uint32_t ones_of(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
+#endif
+
+/* Trees lie one after the other, level by level. The k-th 1 among the shapes of a tree's splits leads
+ * to its split k + 1, the k-th 0 to its leaf k. */
+static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
+{
+    uint_fast16_t first = 0, leaf = 0; /* of the tree */
+    place tree;
+    uint8_t c;
+    for (c = 0; c < 3; c++) {
+        place at = (place)(10u + 1u * c);
+        scores[c] = (int32_t)BYTE(at) + (-67);
+    }
+    for (tree = 0u; tree < 9u; tree = (place)(tree + 3u)) {
+        number size = take(tree);
+        uint_fast8_t split = 0, ones = 0, to; /* ones among the shapes that the walk has left behind */
+        uint_fast8_t before = (uint_fast8_t)(2 * (first & 3)); /* bits in the same byte, of another tree */
+        uint_fast8_t passed = (uint_fast8_t)(0 - before);
+        place shapes = (place)(2u + (first >> 2));
+        shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
+        do {
+            number bits;
+            bits = take((place)(24u + (place)(first + split) * 5u));
+            to = (uint_fast8_t)(2 * split + (codes[bits >> 4 & 0x1] > (bits & 0xf)));
+            while ((uint_fast8_t)(to - passed) >= N_SHAPES) {
+                ones = (uint_fast8_t)(ones + ones_of(some));
+                shapes = (place)(shapes + N_SHAPES / 8u);
+                some = SHAPES(shapes);
+                passed = (uint_fast8_t)(passed + N_SHAPES);
+            }
+            bit = power((uint8_t)(to - passed));
+            split = (uint_fast8_t)(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
+        } while (some & bit);
+        split = (uint_fast8_t)(to + 1 - split);
+        scores[size >> 1 & 0x3] += (int32_t)(take((place)(48u + (place)(leaf + split) * 4u)) & 0xf);
+        split = (uint_fast8_t)(1u + (size & 0x1));
+        first = (uint_fast16_t)(first + split);
+        leaf = (uint_fast16_t)(leaf + split + 1u);
+    }
+}
+
+void model_scores(const float *x, int32_t *scores)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++) {
+        codes[k] = code_of(bits_of(x[k]));
+    }
+    add_trees(codes, scores);
+}
+
+void model_scores_int16(const int16_t *x, int32_t *scores)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++) {
+        codes[k] = code_of_whole(x[k]);
+    }
+    add_trees(codes, scores);
+}
+
+void model_scores_uint8(const uint8_t *x, int32_t *scores)
+{
+    uint8_t codes[2];
+    uint8_t k;
+    for (k = 0; k < 2; k++) {
+        codes[k] = code_of_whole(x[k]);
+    }
+    add_trees(codes, scores);
+}
+
+int model_predict(const float *x)
+{
+    int32_t scores[3];
+    int best = 0, c;
+    model_scores(x, scores);
+    for (c = 1; c < 3; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+int model_predict_int16(const int16_t *x)
+{
+    int32_t scores[3];
+    int best = 0, c;
+    model_scores_int16(x, scores);
+    for (c = 1; c < 3; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+int model_predict_uint8(const uint8_t *x)
+{
+    int32_t scores[3];
+    int best = 0, c;
+    model_scores_uint8(x, scores);
+    for (c = 1; c < 3; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+void model_predict_rows(const float *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict(x);
+}
+
+void model_predict_rows_int16(const int16_t *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict_int16(x);
+}
+
+void model_predict_rows_uint8(const uint8_t *x, unsigned int n_rows, int *classes)
+{
+    for (; n_rows; n_rows--, x += 2)
+        *classes++ = model_predict_uint8(x);
+}
+
+/* e^x for x up to 0, off by a millionth at most. */
+static float exponential(float x)
+{
+    union { uint32_t bits; float number; } halved;
+    float series = 1.0f;
+    int8_t k;
+    if (x < -86.0f)
+        return 0.0f;
+    k = (int8_t)(x * -1.44269504f + 0.5f); /* halved so often, and at most by the root of 2 besides */
+    halved.bits = (uint32_t)(127 - k) << 23;
+    x += (float)k * 0.693147181f;
+    for (k = 6; k; k--)
+        series = 1.0f + x * series / (float)k;
+    return series * halved.number;
+}
+
+static void as_floats(const int32_t *scores, float *probabilities)
+{
+    int32_t best = scores[0];
+    float sum = 0.0f;
+    uint8_t c;
+    for (c = 1; c < 3; c++)
+        if (scores[c] > best)
+            best = scores[c];
+    for (c = 0; c < 3; c++) {
+        probabilities[c] = exponential((float)((uint32_t)best - (uint32_t)scores[c]) * -MODEL_SCALE);
+        sum += probabilities[c];
+    }
+    for (c = 0; c < 3; c++)
+        probabilities[c] /= sum;
+}
+
+/* 2^-t in units of 2^-24, t being in units of 2^-16; off by a thousandth of it at most. */
+static uint32_t power_of_two(uint32_t t)
+{
+    uint16_t f = (uint16_t)t, y = (uint16_t)((uint32_t)2565 * f >> 16);
+    uint32_t rest;
+    y = (uint16_t)((uint32_t)(uint16_t)(15110 - y) * f >> 16);
+    rest = 65536 - ((uint32_t)(uint16_t)(45313 - y) * f >> 16);
+    return rest << 8 >> (t >> 16);
+}
+
+static uint32_t weight(uint32_t distance)
+{
+    return distance < 417u ? power_of_two(distance * 966690u >> 8) : 0;
+}
+
+static void as_bytes(int32_t *scores, uint8_t *probabilities)
+{
+    int32_t best = scores[0];
+    uint32_t sum = 0;
+    uint8_t c;
+    for (c = 1; c < 3; c++)
+        if (scores[c] > best)
+            best = scores[c];
+    for (c = 0; c < 3; c++) {
+        scores[c] = (int32_t)weight((uint32_t)best - (uint32_t)scores[c]);
+        sum += (uint32_t)scores[c];
+    }
+    sum /= 255; /* what a unit of a byte is */
+    for (c = 0; c < 3; c++)
+        probabilities[c] = (uint8_t)(((uint32_t)scores[c] + (sum >> 1)) / sum);
+}
+
+void model_predict_proba(const float *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8(const float *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores(x, scores);
+    as_bytes(scores, probabilities);
+}
+
+void model_predict_proba_int16(const int16_t *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores_int16(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8_int16(const int16_t *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores_int16(x, scores);
+    as_bytes(scores, probabilities);
+}
+
+void model_predict_proba_uint8(const uint8_t *x, float *probabilities)
+{
+    int32_t scores[3];
+    model_scores_uint8(x, scores);
+    as_floats(scores, probabilities);
+}
+
+void model_predict_proba8_uint8(const uint8_t *x, uint8_t *probabilities)
+{
+    int32_t scores[3];
+    model_scores_uint8(x, scores);
+    as_bytes(scores, probabilities);
+}
+
+const char *model_class_name(int number)
+{
+    static const char *const names[] = {"0", "10", "20"};
+    return number >= 0 && number < 3 ? names[number] : "";
+}
