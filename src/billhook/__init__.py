@@ -2,7 +2,7 @@
 
 >>> import billhook as bh
 >>> bh.__version__
-'0.1.0'
+'0.2.0'
 """
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from billhook.refinement import MergePasses, MergeReport, RefinementReport, merge, refine
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 # Where the public names are, imported when they are first asked for: `import billhook` itself takes no time.
 FOLDERS = {
     "budget": ("FitReport", "FitResult", "TooSmallError", "fit_table", "resume_fit"),
