@@ -121,8 +121,11 @@ def test_numbers_that_count_are_names(tmp_path):
     assert len(read_table(tmp_path / "rows.csv", "3").y) == 9
 
 
-def test_the_index_of_a_data_frame_is_left_out(tmp_path):
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_the_index_of_a_data_frame_is_left_out(is_shuffled, tmp_path):
     frame = made_up(np.random.default_rng(0))
+    if is_shuffled:
+        frame = frame.sample(frac=0.75, random_state=0)
     frame.to_csv(tmp_path / "rows.csv")
     table = read_table(tmp_path / "rows.csv", "y")
     agree(table, frame)
@@ -377,6 +380,19 @@ def test_the_row_names_of_r_are_a_column(tmp_path):
     table = read_table(tmp_path / "rows.csv", "y")
     assert table.left_out["rownames"] == "numbers the rows"
     np.testing.assert_array_equal(column(table, "size"), frame["size"].to_numpy(np.float32))
+    names, *rows = text.splitlines()
+    (tmp_path / "rows.csv").write_text("\n".join([names, *rows[::-2]]))
+    assert read_table(tmp_path / "rows.csv", "y").left_out["rownames"] == "numbers the rows"
+
+
+def test_a_column_that_programs_call_names_of_rows_may_still_be_one_of_values(tmp_path):
+    for values in (["2", "2", "5", "7"], ["2.5", "1", "5", "7"], ["2", "1", "", "7"]):
+        rows = "".join(f"{value},{k % 3},{k % 2}\n" for k, value in enumerate(values))
+        (tmp_path / "rows.csv").write_text(f",a,y\n{rows}")
+        assert read_table(tmp_path / "rows.csv", "y").names == ("unnamed: 0", "a")
+    # Numbers that a user gave rows may say something, unless they count.
+    (tmp_path / "rows.csv").write_text("id,a,y\n4,1,0\n2,2,1\n9,3,0\n7,3,1\n")
+    assert read_table(tmp_path / "rows.csv", "y").names == ("id", "a")
 
 
 def test_a_delimiter_at_the_end_of_rows_or_of_all_lines_is_no_column(tmp_path):
