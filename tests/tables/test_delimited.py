@@ -1,6 +1,7 @@
 """Text files against pandas, and what is said about those that are no tables."""
 
 import gzip
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from billhook.tables import Categorical, _cells, _collect, read_features, read_table
+from billhook.tables import Categorical, _cells, _collect, read_blocks, read_features, read_table
 
 MISSING = ["", "NA", "n/a", "NaN", "null", "None", "?"]
 
@@ -309,6 +310,32 @@ def test_one_column_tells_what_the_commas_of_another_are(tmp_path):
     assert table.y.tolist() == [k % 3 + 0.25 for k in range(30)]
     assert table.task == "regression"
     assert table.notes[0] == "Numbers of column 'a' and of 2 others have decimal commas."
+
+
+@pytest.mark.parametrize("cells", [["1.234"], ["512", "1.234", "", "NA"], ["-2.500", "-", "...", "7"]])
+def test_points_beside_decimal_commas_may_stand_between_thousands(cells, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b;y\n" + "".join(f"{cells[k % len(cells)]};{k},5;{'ab'[k % 2]}\n" for k in range(600)))
+    why = (
+        r"holds '-?\d\.\d+', thousands or decimals, as numbers of other columns have decimal commas: write thousands"
+    )
+    for label, message in (("y", f"column 'a' of .* {why}"), ("a", f"label column 'a' of .* {why}")):
+        with pytest.raises(ValueError, match=message):
+            read_table(path, label)
+    for table in (read_features(path), *read_blocks(path, n_rows=512).tables):
+        assert table.names == ("b", "y")
+        assert re.match(why, table.left_out["a"])
+    assert read_features(path, categorical={"a"}).names == ("a", "b", "y")
+
+
+def test_points_beside_decimal_commas_are_read_where_they_are_clear(tmp_path):
+    cells = {"0.5": (0.5, 512.0), "1.234": (1.234, 1234.0), "7": (7.0, 1234567.0)}
+    thousands = {512.0: "512", 1234.0: "1.234", 1234567.0: "1.234.567"}
+    rows = [f"{cell};{thousands[large]};{k},5;{k % 2}" for k, (cell, (_, large)) in enumerate(cells.items())]
+    (tmp_path / "rows.csv").write_text("\n".join(["a;b;c;y", *rows]) + "\n")
+    table = read_table(tmp_path / "rows.csv", "y")
+    np.testing.assert_array_equal(column(table, "a"), np.array([small for small, _ in cells.values()], np.float32))
+    assert column(table, "b").tolist() == [large for _, large in cells.values()]
 
 
 def test_labels_with_commas_are_as_clear_as_columns(tmp_path):
