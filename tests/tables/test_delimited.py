@@ -120,6 +120,12 @@ def test_without_a_line_of_names_columns_have_numbers(tmp_path):
 def test_numbers_that_count_are_names(tmp_path):
     pd.DataFrame(np.random.default_rng(0).normal(size=(9, 4))).to_csv(tmp_path / "rows.csv", index=False)
     assert len(read_table(tmp_path / "rows.csv", "3").y) == 9
+    # With the numbers of its rows, as pandas writes it by default.
+    pd.DataFrame(np.random.default_rng(0).normal(size=(9, 4))).to_csv(tmp_path / "rows.csv")
+    table = read_table(tmp_path / "rows.csv", "3")
+    assert (len(table.y), table.names) == (9, ("0", "1", "2"))
+    (tmp_path / "rows.csv").write_text(",0,5\n1,2,3\n2,3,4\n")
+    assert len(read_features(tmp_path / "rows.csv").columns[0]) == 3
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])

@@ -147,8 +147,8 @@ def delimited(path: Path) -> Delimited:
 
     The first line holds the names, unless all its cells are numbers, or some are and all others occur again below:
     then columns are called by their numbers, from 0. Numbers in a row, 0, 1, 2 and so on, are names all the same, as
-    other programs write them. If there is a name too few, the first column names the rows, as R writes it, or, where
-    every row ends with a delimiter, the last column is none.
+    other programs write them, also beside an empty first cell. If there is a name too few, the first column names the
+    rows, as R writes it, or, where every row ends with a delimiter, the last column is none.
     """
     sample = sample_of(path)
     delimiter, n_above = _said_delimiter(sample)
@@ -225,7 +225,11 @@ def _lines(lines: Iterable[str], delimiter: str) -> Iterable[str]:
 
 
 def _counts(cells: list[str]) -> bool:
-    return len(cells) > 2 and cells in ([str(k + start) for k in range(len(cells))] for start in (0, 1))
+    """Return whether cells are numbers in a row, beside an empty first one if there are names of rows below it."""
+    if len(cells) < 3:
+        return False
+    counting = cells[1:] if not cells[0] else cells
+    return counting in ([str(k + start) for k in range(len(counting))] for start in (0, 1))
 
 
 def _delimiter(sample: str, path: Path) -> str:
