@@ -36,6 +36,9 @@ def test_rows_and_columns_may_stand_in_any_order_and_classes_be_numbers(tmp_path
     (tmp_path / "costs.csv").write_text("is;2;0;1\n1;6;5;0\n0;2;0;1\n2;0;8;7\n")
     scorer = cost_scorer(tmp_path / "costs.csv", np.array([0, 1, 2]))
     np.testing.assert_array_equal(scorer.costs, [[0, 1, 2], [5, 0, 6], [8, 7, 0]])
+    # As pandas writes them, with classes in order.
+    (tmp_path / "costs.csv").write_text(",0,1,2\n0,0,1,2\n1,5,0,6\n2,8,7,0\n")
+    np.testing.assert_array_equal(cost_scorer(tmp_path / "costs.csv", np.array([0, 1, 2])).costs, scorer.costs)
     given = cost_scorer({0: {1: 1, 2: 2}, 1: {0: 5, 2: 6}, 2: {0: 8, 1: 7}}, np.array([0, 1, 2]))
     np.testing.assert_array_equal(given.costs, scorer.costs)
     assert given.class_weights() == pytest.approx({0: 9 / 29, 1: 33 / 29, 2: 45 / 29})
@@ -60,6 +63,10 @@ def test_dear_mistakes_are_made_less_often():
     ("text", "message"),
     [
         ("true,a,b\na,0,1\nb,1,0\n", "has no row for the class 'c': what does it cost to take it for others"),
+        (
+            "true,a,b\na,0,1\nb,1,0\nc,1,1\n",
+            "has no column for the class 'c': what does it cost to take others for it",
+        ),
         (TABLE.replace("5", "-5"), "has the cost -5 of taking 'b' for 'a': costs are numbers from 0 on"),
         (TABLE.replace("5", ""), "has the cost nan of taking 'b' for 'a'"),
         (TABLE.replace("5", "much"), "holds text among the costs in column 'a': write numbers"),

@@ -1,6 +1,7 @@
 """Text files against pandas, and what is said about those that are no tables."""
 
 import gzip
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from billhook.tables import Categorical, _cells, _collect, read_features, read_table
+from billhook.tables import Categorical, _cells, _collect, read_blocks, read_features, read_table
 
 MISSING = ["", "NA", "n/a", "NaN", "null", "None", "?"]
 
@@ -119,10 +120,19 @@ def test_without_a_line_of_names_columns_have_numbers(tmp_path):
 def test_numbers_that_count_are_names(tmp_path):
     pd.DataFrame(np.random.default_rng(0).normal(size=(9, 4))).to_csv(tmp_path / "rows.csv", index=False)
     assert len(read_table(tmp_path / "rows.csv", "3").y) == 9
+    # With the numbers of its rows, as pandas writes it by default.
+    pd.DataFrame(np.random.default_rng(0).normal(size=(9, 4))).to_csv(tmp_path / "rows.csv")
+    table = read_table(tmp_path / "rows.csv", "3")
+    assert (len(table.y), table.names) == (9, ("0", "1", "2"))
+    (tmp_path / "rows.csv").write_text(",0,5\n1,2,3\n2,3,4\n")
+    assert len(read_features(tmp_path / "rows.csv").columns[0]) == 3
 
 
-def test_the_index_of_a_data_frame_is_left_out(tmp_path):
+@pytest.mark.parametrize("is_shuffled", [False, True])
+def test_the_index_of_a_data_frame_is_left_out(is_shuffled, tmp_path):
     frame = made_up(np.random.default_rng(0))
+    if is_shuffled:
+        frame = frame.sample(frac=0.75, random_state=0)
     frame.to_csv(tmp_path / "rows.csv")
     table = read_table(tmp_path / "rows.csv", "y")
     agree(table, frame)
@@ -308,6 +318,32 @@ def test_one_column_tells_what_the_commas_of_another_are(tmp_path):
     assert table.notes[0] == "Numbers of column 'a' and of 2 others have decimal commas."
 
 
+@pytest.mark.parametrize("cells", [["1.234"], ["512", "1.234", "", "NA"], ["-2.500", "-", "...", "7"]])
+def test_points_beside_decimal_commas_may_stand_between_thousands(cells, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b;y\n" + "".join(f"{cells[k % len(cells)]};{k},5;{'ab'[k % 2]}\n" for k in range(600)))
+    why = (
+        r"holds '-?\d\.\d+', thousands or decimals, as numbers of other columns have decimal commas: write thousands"
+    )
+    for label, message in (("y", f"column 'a' of .* {why}"), ("a", f"label column 'a' of .* {why}")):
+        with pytest.raises(ValueError, match=message):
+            read_table(path, label)
+    for table in (read_features(path), *read_blocks(path, n_rows=512).tables):
+        assert table.names == ("b", "y")
+        assert re.match(why, table.left_out["a"])
+    assert read_features(path, categorical={"a"}).names == ("a", "b", "y")
+
+
+def test_points_beside_decimal_commas_are_read_where_they_are_clear(tmp_path):
+    cells = {"0.5": (0.5, 512.0), "1.234": (1.234, 1234.0), "7": (7.0, 1234567.0)}
+    thousands = {512.0: "512", 1234.0: "1.234", 1234567.0: "1.234.567"}
+    rows = [f"{cell};{thousands[large]};{k},5;{k % 2}" for k, (cell, (_, large)) in enumerate(cells.items())]
+    (tmp_path / "rows.csv").write_text("\n".join(["a;b;c;y", *rows]) + "\n")
+    table = read_table(tmp_path / "rows.csv", "y")
+    np.testing.assert_array_equal(column(table, "a"), np.array([small for small, _ in cells.values()], np.float32))
+    assert column(table, "b").tolist() == [large for _, large in cells.values()]
+
+
 def test_labels_with_commas_are_as_clear_as_columns(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a;y\n" + "".join(f"{k};{k % 9 + 1},500\n" for k in range(30)))
@@ -377,6 +413,19 @@ def test_the_row_names_of_r_are_a_column(tmp_path):
     table = read_table(tmp_path / "rows.csv", "y")
     assert table.left_out["rownames"] == "numbers the rows"
     np.testing.assert_array_equal(column(table, "size"), frame["size"].to_numpy(np.float32))
+    names, *rows = text.splitlines()
+    (tmp_path / "rows.csv").write_text("\n".join([names, *rows[::-2]]))
+    assert read_table(tmp_path / "rows.csv", "y").left_out["rownames"] == "numbers the rows"
+
+
+def test_a_column_that_programs_call_names_of_rows_may_still_be_one_of_values(tmp_path):
+    for values in (["2", "2", "5", "7"], ["2.5", "1", "5", "7"], ["2", "1", "", "7"]):
+        rows = "".join(f"{value},{k % 3},{k % 2}\n" for k, value in enumerate(values))
+        (tmp_path / "rows.csv").write_text(f",a,y\n{rows}")
+        assert read_table(tmp_path / "rows.csv", "y").names == ("unnamed: 0", "a")
+    # Numbers that a user gave rows may say something, unless they count.
+    (tmp_path / "rows.csv").write_text("id,a,y\n4,1,0\n2,2,1\n9,3,0\n7,3,1\n")
+    assert read_table(tmp_path / "rows.csv", "y").names == ("id", "a")
 
 
 def test_a_delimiter_at_the_end_of_rows_or_of_all_lines_is_no_column(tmp_path):

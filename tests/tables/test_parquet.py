@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from billhook.tables import Categorical, read_features, read_table
+from billhook.tables import Categorical, read_features, read_table, table_of_frame
 
 
 def test_every_type_is_read(tmp_path):
@@ -131,3 +131,13 @@ def test_a_damaged_page_is_said(tmp_path):
     path.write_bytes(data)
     with pytest.raises(OSError, match=r"rows.parquet is damaged: column 'a' cannot be read"):
         read_table(path, "y")
+
+
+def test_the_index_of_a_shuffled_data_frame_is_left_out(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(40.0) ** 2, "y": np.arange(40) % 2}).sample(frac=0.75, random_state=0)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    table = read_table(tmp_path / "rows.parquet", "y")
+    assert table.left_out == {"__index_level_0__": "numbers the rows"}
+    frame.to_csv(tmp_path / "rows.csv")
+    again = table_of_frame(pd.read_csv(tmp_path / "rows.csv"), "y")
+    assert "Dropped column 'Unnamed: 0': it numbers the rows." in again.notes

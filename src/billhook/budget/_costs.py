@@ -52,8 +52,8 @@ def cost_scorer(costs: Any, y: NDArray[Any]) -> CostScorer:
     Parameters
     ----------
     costs : path, or dict of dicts
-        A table whose first column has the true classes and whose other columns have the predicted classes as names;
-        or ``costs[true][predicted]``, 0 where one is left out.
+        A table whose first column has the true classes and whose other columns, one for each, have the predicted
+        classes as names; or ``costs[true][predicted]``, 0 where one is left out.
     y : array
         The labels of all rows.
     """
@@ -76,6 +76,13 @@ def cost_scorer(costs: Any, y: NDArray[Any]) -> CostScorer:
     missing = [name for name in place if name not in table]
     if missing:
         raise ValueError(f"{title} has no row for the class {missing[0]!r}: what does it cost to take it for others?")
+    if not isinstance(costs, Mapping):
+        # In a file a column is forgotten sooner than left out for its zeros.
+        missing = [name for name in place if any(name not in row for row in table.values())]
+        if missing:
+            raise ValueError(
+                f"{title} has no column for the class {missing[0]!r}: what does it cost to take others for it?"
+            )
     _check(matrix, list(place), title)
     return CostScorer(classes, matrix)
 

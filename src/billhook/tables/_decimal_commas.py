@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from reprlib import repr as short
+from types import MappingProxyType
 from typing import NamedTuple
 
 from billhook._deadline import check_time
-from billhook.tables._cells import is_number
+from billhook.tables._cells import is_mark, is_number
 
 # Points may stand between thousands, before the comma only.
 WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),\d*(?:[eE][+-]?\d+)?")
@@ -46,10 +47,24 @@ class CommasInFile(NamedTuple):
         For each column of such numbers, by its name, the first.
     are_decimal : bool
         Whether one of them cannot be a number with commas between thousands.
+    unclear : dict
+        For each column, beside those, of numbers whose points may stand between thousands, the first such number.
     """
 
     examples: Mapping[str, str]
     are_decimal: bool
+    unclear: Mapping[str, str] = MappingProxyType({})
+
+    def why_unclear(self, name: str) -> str:
+        """Return why a column cannot be read, in words that follow its name; nothing if it can."""
+        if not self.are_decimal:
+            return thousands_or_decimals(self.examples[name]) if name in self.examples else ""
+        if name not in self.unclear:
+            return ""
+        return (
+            f"holds {short(self.unclear[name])}, thousands or decimals, as numbers of other columns have decimal "
+            "commas: write thousands without points, and decimals in one way"
+        )
 
 
 NO_COMMAS = CommasInFile({}, are_decimal=False)
@@ -73,24 +88,34 @@ def commas_in(blocks: Iterable[Sequence[Sequence[str]]], names: Sequence[str | N
                 del columns[k]
         if not columns:
             break
-    found = {str(names[k]): column for k, column in columns.items() if column.has_commas}
-    examples = {name: column.example for name, column in found.items()}
-    return CommasInFile(examples, any(column.is_decimal for column in found.values()))
+    found = {str(names[k]): column for k, column in columns.items()}
+    are_decimal = any(column.has_commas and column.is_decimal for column in found.values())
+    examples = {name: column.example for name, column in found.items() if column.has_commas}
+    if not are_decimal:
+        return CommasInFile(examples, are_decimal)
+    with_points = {name: column for name, column in found.items() if column.point and not column.example}
+    examples |= {name: column.point for name, column in with_points.items() if column.has_thousands}
+    unclear = {name: column.point for name, column in with_points.items() if not column.has_thousands}
+    return CommasInFile(examples, are_decimal, unclear)
 
 
 class _CommaColumn:
-    """What the cells of a column tell so far: none is kept, however many there are."""
+    """What the cells of a column tell so far: none is kept, however many there are.
+
+    `example` is the first number with a comma, `point` the first with points only. `has_thousands` says that one
+    has points that stand between thousands for sure.
+    """
 
     def __init__(self) -> None:
-        self.example = ""
-        self.is_decimal = self.has_points = self.has_both = False
+        self.example = self.point = ""
+        self.is_decimal = self.has_thousands = False
         self.known: set[str] = set()
 
     @property
     def has_commas(self) -> bool:
         """Whether it is a column of numbers with commas."""
-        # A point between thousands is told from a decimal one by a number with both.
-        return bool(self.example) and (self.has_both or not self.has_points)
+        # A point between thousands is told from a decimal one by a number with both, or with two points.
+        return bool(self.example) and (self.has_thousands or not self.point)
 
     def may_hold(self, cells: Sequence[str]) -> bool:
         """Return whether all cells are numbers with a comma, whole ones or missing."""
@@ -102,15 +127,16 @@ class _CommaColumn:
 
     def _fits(self, text: str) -> bool:
         if "," not in text:
-            if "." not in text:
-                return is_number(text)
-            self.has_points = True
+            if "." not in text or is_mark(text):
+                return is_number(text) or is_mark(text)
+            self.point = self.point or text
+            self.has_thousands |= text.count(".") > 1
             return WITH_POINTS.fullmatch(text) is not None
         if WITH_COMMA.fullmatch(text) is None or not is_number(with_point(text)):
             return False
         self.example = self.example or text
         self.is_decimal |= THOUSANDS.fullmatch(text) is None
-        self.has_both |= "." in text
+        self.has_thousands |= "." in text
         return True
 
 

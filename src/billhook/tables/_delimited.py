@@ -29,7 +29,6 @@ from billhook.tables._decimal_commas import (
     CommasInFile,
     commas_in,
     is_with_comma,
-    thousands_or_decimals,
     with_point,
 )
 from billhook.tables._text import about_n_lines, has_comma, opened, sample_of
@@ -83,8 +82,8 @@ class Delimited(NamedTuple):
             return NO_COMMAS
         as_they_are = asked.categorical.union(asked.apart) - {asked.label}
         commas = commas_in(self._blocks(), [None if name in as_they_are else name for name in self.names])
-        if asked.label is not None and asked.label in commas.examples and not commas.are_decimal:
-            why = thousands_or_decimals(commas.examples[asked.label])
+        why = "" if asked.label is None else commas.why_unclear(asked.label)
+        if why:
             raise ValueError(f"the label column {asked.label!r} of {self.path} {why}")
         return commas
 
@@ -99,8 +98,10 @@ class Delimited(NamedTuple):
         """Return the columns that are asked for, of these blocks."""
         wanted: list[ReadAs] = [asked.read_as(name) for name in self.names]
         for k, name in enumerate(self.names):
-            if wanted[k] == "guess" and name in commas.examples:
-                wanted[k] = "commas" if commas.are_decimal else "skip"
+            if wanted[k] == "guess" and commas.why_unclear(name):
+                wanted[k] = "skip"
+            elif wanted[k] == "guess" and name in commas.examples:
+                wanted[k] = "commas"
         read = collect(blocks, wanted, asked.rounding, is_part=is_part)
         columns = {name: column for name, column in zip(self.names, read, strict=True) if asked.wants(name)}
         apart = {name: columns.pop(name) for name in asked.apart}
@@ -108,9 +109,9 @@ class Delimited(NamedTuple):
         if asked.label is not None:
             cells = columns.pop(asked.label)
             labels = LabelColumn(_with_points(cells) if asked.label in commas.examples else cells, is_text=False)
-        if not commas.are_decimal:
-            for name in columns.keys() & commas.examples.keys():
-                columns[name] = UnusableColumn(thousands_or_decimals(commas.examples[name]), is_at_fault=True)
+        for name in columns:
+            if why := commas.why_unclear(name):
+                columns[name] = UnusableColumn(why, is_at_fault=True)
         return FileColumns(columns, labels, self._notes_on(commas, asked), apart)
 
     def _notes_on(self, commas: CommasInFile, asked: ReadOptions) -> tuple[str, ...]:
@@ -146,8 +147,8 @@ def delimited(path: Path) -> Delimited:
 
     The first line holds the names, unless all its cells are numbers, or some are and all others occur again below:
     then columns are called by their numbers, from 0. Numbers in a row, 0, 1, 2 and so on, are names all the same, as
-    other programs write them. If there is a name too few, the first column names the rows, as R writes it, or, where
-    every row ends with a delimiter, the last column is none.
+    other programs write them, also beside an empty first cell. If there is a name too few, the first column names the
+    rows, as R writes it, or, where every row ends with a delimiter, the last column is none.
     """
     sample = sample_of(path)
     delimiter, n_above = _said_delimiter(sample)
@@ -224,7 +225,11 @@ def _lines(lines: Iterable[str], delimiter: str) -> Iterable[str]:
 
 
 def _counts(cells: list[str]) -> bool:
-    return len(cells) > 2 and cells in ([str(k + start) for k in range(len(cells))] for start in (0, 1))
+    """Return whether cells are numbers in a row, beside an empty first one if there are names of rows below it."""
+    if len(cells) < 3:
+        return False
+    counting = cells[1:] if not cells[0] else cells
+    return counting in ([str(k + start) for k in range(len(counting))] for start in (0, 1))
 
 
 def _delimiter(sample: str, path: Path) -> str:

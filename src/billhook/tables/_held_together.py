@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Mapping
+from decimal import Decimal
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from billhook._checks import resolve_name
 from billhook._types import Vector
-from billhook.tables._cells import is_missing
+from billhook.tables._cells import is_missing, is_number
 
 BY_TIME = "time:"
+# The day from which timestamps count.
+EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 class HoldOut(NamedTuple):
@@ -71,16 +74,31 @@ def hold_out(group: str | None, split: str | None) -> HoldOut:
 
 def times_of(cells: NDArray[Any], where: str) -> Vector:
     """Return when rows were measured, as numbers that grow with time: numbers, dates, or text as 2024-05-31."""
-    known = {cell: _time(cell, row, where) for row, cell in _firsts(cells)}
+    known: dict[Any, float] = {}
+    first: _Time | None = None
+    for row, cell in _firsts(cells):
+        time = _time(cell, row, where)
+        first = first or time
+        if time.kind != first.kind:
+            raise ValueError(
+                f"{where} holds {first.kind}, {first.text}, in row 1 and {time.kind}, {time.text}, in row {row:,}, "
+                "whose order is not known: write all times in one way"
+            )
+        known[cell] = time.number
     return np.fromiter((known[cell] for cell in cells.tolist()), np.float64, len(cells))
 
 
 def _group_numbers(cells: NDArray[Any], where: str) -> NDArray[np.int64]:
-    numbers: dict[Any, int] = {}
-    for row, cell in _firsts(cells):
+    firsts = _firsts(cells)
+    for row, cell in firsts:
         _check_there(cell, row, where)
-        numbers[cell] = len(numbers)
-    return np.fromiter((numbers[cell] for cell in cells.tolist()), np.int64, len(cells))
+    # In a file of text 7 and 7.0 are one number; beside names that are none, texts are the same or they are not.
+    are_numbers = all(isinstance(cell, str) and is_number(cell) for _, cell in firsts)
+    numbers: dict[Any, int] = {}
+    for _, cell in firsts:
+        numbers.setdefault(Decimal(cell) if are_numbers else cell, len(numbers))
+    number_of = {cell: numbers[Decimal(cell) if are_numbers else cell] for _, cell in firsts}
+    return np.fromiter((number_of[cell] for cell in cells.tolist()), np.int64, len(cells))
 
 
 def _firsts(cells: NDArray[Any]) -> list[tuple[int, Any]]:
@@ -100,27 +118,39 @@ def _check_there(cell: Any, row: int, where: str) -> None:
         raise ValueError(f"{where} is empty in row {row:,}: fill it in, or remove the row")
 
 
-def _time(cell: Any, row: int, where: str) -> float:
+class _Time(NamedTuple):
+    """A time as a number that grows with it, comparable with those of its kind, and what stands in the cell."""
+
+    kind: str
+    number: float
+    text: str
+
+
+def _time(cell: Any, row: int, where: str) -> _Time:
     _check_there(cell, row, where)
-    if isinstance(cell, str):
-        try:
-            return float(cell)
-        except ValueError:
-            pass
+    text = short(cell if isinstance(cell, str) else str(cell))
+    if isinstance(cell, str) and not is_number(cell):
         try:
             cell = datetime.datetime.fromisoformat(cell)
         except ValueError:
-            raise ValueError(
-                f"{where} holds {short(cell)} in row {row:,}, which is no time: write numbers, or dates as "
-                "2024-05-31 or 2024-05-31T18:00"
-            ) from None
+            raise _no_time(text, row, where) from None
     if isinstance(cell, datetime.datetime):
         known = cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)
-        return known.timestamp()
+        return _Time("a date", known.timestamp(), text)
     if isinstance(cell, datetime.date):
-        return float(cell.toordinal() * 86400)
+        return _Time("a date", (cell.toordinal() - EPOCH) * 86400.0, text)
     if isinstance(cell, datetime.time):
-        return cell.hour * 3600.0 + cell.minute * 60.0 + cell.second
+        return _Time("a time of day", cell.hour * 3600.0 + cell.minute * 60.0 + cell.second, text)
     if isinstance(cell, datetime.timedelta):
-        return cell.total_seconds()
-    return float(cell)
+        return _Time("a duration", cell.total_seconds(), text)
+    try:
+        return _Time("a number", float(cell), text)
+    except (TypeError, ValueError):
+        raise _no_time(text, row, where) from None
+
+
+def _no_time(text: str, row: int, where: str) -> ValueError:
+    return ValueError(
+        f"{where} holds {text} in row {row:,}, which is no time: write numbers, or dates as 2024-05-31 or "
+        "2024-05-31T18:00"
+    )

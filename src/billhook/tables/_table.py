@@ -1,5 +1,6 @@
 """A table in memory: its columns, its labels, and which columns a model can learn from."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from reprlib import repr as short
@@ -19,8 +20,10 @@ from billhook.tables._labels import TrainingLabels
 FEW_TEXTS = 10
 NEARLY_ALL = 0.9
 DATES = "holds dates or times, which are not read: make numbers of them, such as the month or the seconds since"
-# What columns that number the rows are called.
-ROW_NAMES = {"id", "index", "row", "unnamed: 0", "__index_level_0__", "rownames"}
+# What columns are called that may number the rows: those that count in order do.
+NUMBERS_OF_ROWS = {"id", "index", "row"}
+# What programs call the names of rows when they write or read a table: those of a shuffled one do not count in order.
+NAMES_OF_ROWS = re.compile(r"unnamed: 0(?:\.\d+)?|__index_level_0__|rownames")
 
 
 @dataclass(frozen=True)
@@ -146,11 +149,17 @@ def _why_not(name: str, column: Column) -> str:
         return "has no value in any row"
     if (column == column[0]).all():
         return f"is {column[0]:g} in every row"
-    if name.lower() in ROW_NAMES and len(column) > 2:
-        from_zero = np.arange(len(column), dtype=np.float32)
-        if any(np.array_equal(column, from_zero + start) for start in (0, 1)):
-            return "numbers the rows"
-    return ""
+    return "numbers the rows" if _numbers_the_rows(name.lower(), column) else ""
+
+
+def _numbers_the_rows(name: str, column: NDArray[np.float32]) -> bool:
+    if len(column) < 3:
+        return False
+    if NAMES_OF_ROWS.fullmatch(name):
+        are_whole = bool(np.isfinite(column).all() and (column == np.trunc(column)).all())
+        return are_whole and len(np.unique(column)) == len(column)
+    from_zero = np.arange(len(column), dtype=np.float32)
+    return name in NUMBERS_OF_ROWS and any(np.array_equal(column, from_zero + start) for start in (0, 1))
 
 
 def _why_not_categorical(column: Categorical) -> str:
