@@ -1,5 +1,6 @@
 """What others make of the same bytes."""
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
@@ -42,3 +43,31 @@ def test_a_budget_that_nothing_else_fits_is_no_error(monkeypatch):
     monkeypatch.setattr(_other_models, "LEAVES", (64,))
     frame = load_wine(as_frame=True).frame
     assert bh.fit_table(frame, "target", budget=60, n_trials=2, n_jobs=1, compare=True).report.others == ()
+
+
+def test_a_rare_class_is_among_the_rows_that_others_learn_from(monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
+    monkeypatch.setattr(_other_models, "MOST_ROWS", 40)
+    random = np.random.default_rng(0)
+    frame = load_wine(as_frame=True).frame.drop(columns="target")
+    # The rare class has the number in the middle, so that numbers without it have a gap.
+    frame["kind"] = random.permutation(np.repeat([0, 1, 2], [88, 2, 88]))
+    report = bh.fit_table(frame, "kind", budget=600, n_trials=1, n_jobs=1, compare=True).report
+    assert not any("failed" in note for note in report.notes)
+    assert "random forest" in {other.name for other in report.others}
+
+
+def test_a_library_that_fails_is_a_note_and_the_fit_is_kept(monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
+
+    def broken(*_):
+        def grow(*_):
+            raise RuntimeError("no such thing")
+
+        return grow
+
+    monkeypatch.setattr(_other_models, "_random_forest", broken)
+    frame = load_wine(as_frame=True).frame
+    result = bh.fit_table(frame, "target", budget=300, n_trials=1, n_jobs=1, compare=True)
+    assert "random forest failed, and so is not compared with: RuntimeError: no such thing" in result.report.notes
+    assert result.packed.nbytes <= 300

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook._interruption import is_interruption
 from billhook.budget._results import Candidate
 from billhook.budget._search import Search
-from billhook.budget._splits import Split, TrainingRows
+from billhook.budget._splits import Split, TrainingRows, sample_row_numbers
 from billhook.budget._trial_runner import TrialRunner
 from billhook.forest import Forest
 from billhook.interop import as_forest
@@ -60,32 +61,47 @@ class _Recipe(NamedTuple):
 
 
 def other_models(search: Search, best: Candidate, budget: int) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
-    """Return what other libraries make of the same bytes and splits, and a note for each that is not installed.
+    """Return what other libraries make of the same bytes and splits, and notes on those that are not compared with.
 
     Each is tried with a few shapes of trees, and of each shape the largest number of trees is taken that fits when
-    packed with the defaults.
+    packed with the defaults. A library that fails is noted: what the search has found is not lost by it.
     """
     runner = search.comparing if best.is_final else search.trying
     numbers = search.final_splits if best.is_final else list(range(search.n_splits))
     splits = [runner.split(number) for number in numbers]
-    notes = tuple(
+    notes = [
         f"{name} is not installed, and so not compared with: pip install {module}."
         for module, name in LIBRARIES.items()
         if find_spec(module) is None
-    )
-    # Of each library the shape that does best on the first split, and that on all.
-    chosen: dict[str, tuple[float, _Recipe]] = {}
+    ]
+    recipes: dict[str, list[_Recipe]] = {}
     for recipe in _recipes(runner.rows, runner.seed):
-        first = _outcome(recipe, runner, splits[0], budget)
-        if first is not None and first.score > chosen.get(recipe.name, (-np.inf,))[0]:
-            chosen[recipe.name] = first.score, recipe
+        recipes.setdefault(recipe.name, []).append(recipe)
     found = []
-    for name, (_, recipe) in chosen.items():
-        outcomes = [_outcome(recipe, runner, split, budget) for split in splits]
-        made = [outcome for outcome in outcomes if outcome is not None]
-        scores = tuple(outcome.score for outcome in made)
-        found.append(OtherModel(name, max(outcome.nbytes for outcome in made), scores, recipe.settings))
-    return tuple(found), notes
+    for name, shapes in recipes.items():
+        try:
+            other = _best_of(shapes, runner, splits, budget)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            notes.append(f"{name} failed, and so is not compared with: {type(error).__name__}: {error}")
+            continue
+        if other is not None:
+            found.append(other)
+    return tuple(found), tuple(notes)
+
+
+def _best_of(shapes: list[_Recipe], runner: TrialRunner, splits: list[Split], budget: int) -> OtherModel | None:
+    """Return the shape that does best on the first split, and that on all; None if nothing fits."""
+    firsts = [(_outcome(recipe, runner, splits[0], budget), recipe) for recipe in shapes]
+    fitting = [(outcome.score, recipe) for outcome, recipe in firsts if outcome is not None]
+    if not fitting:
+        return None
+    _, recipe = max(fitting, key=lambda each: each[0])
+    outcomes = [_outcome(recipe, runner, split, budget) for split in splits]
+    made = [outcome for outcome in outcomes if outcome is not None]
+    scores = tuple(outcome.score for outcome in made)
+    return OtherModel(recipe.name, max(outcome.nbytes for outcome in made), scores, recipe.settings)
 
 
 class _Outcome(NamedTuple):
@@ -124,7 +140,8 @@ def _fitted(recipe: _Recipe, X: NDArray[np.float32], rows: TrainingRows, split: 
     check_time()
     train = split.train
     if train.size > MOST_ROWS:
-        train = np.sort(np.random.default_rng(split.number).permutation(train)[:MOST_ROWS])
+        labels = None if rows.classes is None else rows.y[train]
+        train = train[sample_row_numbers(labels, train.size, MOST_ROWS, split.number)]
     n_rounds = int(np.clip(budget / (BYTES_A_LEAF * recipe.leaves * recipe.n_a_round), 1, MOST_TREES))
     forest = as_forest(recipe.grow(X[train], rows.y[train], rows.weight[train], n_rounds))
     if rows.classes is not None:
