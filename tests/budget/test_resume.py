@@ -1,5 +1,6 @@
 """A fit is gone on with: what was found then is not looked for again."""
 
+import argparse
 import json
 import shutil
 
@@ -11,6 +12,11 @@ from sklearn.metrics import make_scorer, recall_score
 import billhook as bh
 from billhook.budget._record import read_record
 from billhook.cli import main
+from billhook.cli.options import _fit
+
+COMMANDS = argparse.ArgumentParser().add_subparsers()
+_fit.add_to(COMMANDS)
+FIT_OPTIONS = [each for each in COMMANDS.choices["fit"]._actions if each.dest != "help"]
 
 
 @pytest.fixture(scope="module")
@@ -124,15 +130,20 @@ def test_the_command_goes_on_and_takes_no_other_settings(fitted, capsys):
     _, out, first = fitted
     assert main(["fit", "--resume", str(out), "--trials", "2", "--jobs", "1"]) == 0
     assert f"Wrote {out}/model.bhk" in capsys.readouterr().out
-    for options, flag in (
-        (["--budget", "4KB"], "--budget"),
-        (["--metric", "f1_macro"], "--metric"),
-        (["--out", "o"], "--out"),
-    ):
-        assert main(["fit", "--resume", str(out), *options]) == 2
-        assert f"{flag} was said when {out} was fitted" in capsys.readouterr().err
     assert main(["fit", "--resume", str(out / "none")]) == 2
     assert "there is no such folder" in capsys.readouterr().err
     assert main(["fit", "--resume", str(out / "c")]) == 2
     assert "it has no search.json" in capsys.readouterr().err
     assert first.packed.nbytes <= 300
+
+
+OF_RESUMING = {"table", "demo", "time_limit", "trials", "jobs", "compare", "resume"}
+
+
+@pytest.mark.parametrize(
+    "action", [each for each in FIT_OPTIONS if each.dest not in OF_RESUMING], ids=lambda a: a.dest
+)
+def test_no_option_of_the_beginning_is_ignored(action, capsys):
+    value = [] if action.nargs == 0 else [str(action.choices[-1]) if action.choices else "7"]
+    assert main(["fit", "--resume", "out", action.option_strings[0], *value]) == 2
+    assert f"{action.option_strings[0]} was said when out was fitted" in capsys.readouterr().err
