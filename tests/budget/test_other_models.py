@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import billhook as bh
-from billhook.budget import _other_models
+from billhook.budget import RegressionLoss, _other_models
+from billhook.interop import as_forest
 from pages import Reader
 
 
@@ -71,3 +72,34 @@ def test_a_library_that_fails_is_a_note_and_the_fit_is_kept(monkeypatch):
     result = bh.fit_table(frame, "target", budget=300, n_trials=1, n_jobs=1, compare=True)
     assert "random forest failed, and so is not compared with: RuntimeError: no such thing" in result.report.notes
     assert result.packed.nbytes <= 300
+
+
+@pytest.mark.parametrize("grow", ["_xgboost", "_lightgbm"])
+@pytest.mark.parametrize("loss", ["quantile", "absolute_error", "huber", "poisson"])
+def test_libraries_learn_the_loss_that_they_are_judged_by(grow, loss):
+    pytest.importorskip(grow.strip("_"))
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 2)).astype(np.float32)
+    y = random.exponential(np.exp(X[:, 0]))  # skewed, so that means, medians and quantiles differ
+    weight = np.ones(400)
+    learned = RegressionLoss(loss, 0.9)
+    asked, squares = (
+        getattr(_other_models, grow)(3 if grow == "_xgboost" else 8, 0, 0, each)(X, y, weight, 15)
+        for each in (learned, RegressionLoss())
+    )
+    if loss == "poisson":
+        assert as_forest(asked).link == "exp"
+        return
+    quantile = 0.9 if loss == "quantile" else 0.5
+    of_asked, of_squares = (np.mean(y <= as_forest(model).predict(X)) for model in (asked, squares))
+    assert abs(of_asked - quantile) < 0.04 < abs(of_squares - quantile)
+
+
+def test_the_forest_is_said_to_have_learned_squares(monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
+    monkeypatch.setattr(_other_models, "find_spec", lambda _: None)
+    frame = load_diabetes(as_frame=True).frame
+    options = {"budget": 300, "n_trials": 1, "n_jobs": 1, "compare": True}
+    said = "The random forest has learned squared errors: it cannot learn loss='absolute_error' here."
+    assert said in bh.fit_table(frame, "target", loss="absolute_error", **options).report.notes
+    assert not any("squared errors" in note for note in bh.fit_table(frame, "target", **options).report.notes)

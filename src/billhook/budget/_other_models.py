@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook._interruption import is_interruption
+from billhook.budget._regression_loss import RegressionLoss
 from billhook.budget._results import Candidate
 from billhook.budget._search import Search
 from billhook.budget._splits import Split, TrainingRows, sample_row_numbers
@@ -24,6 +25,24 @@ MOST_ROWS = 20_000
 MOST_TREES, BYTES_A_LEAF = 256, 1.2
 LEAVES = (8, 16, 32, 64)
 LIBRARIES = {"xgboost": "XGBoost", "lightgbm": "LightGBM"}
+# What each calls the losses of regression. Models for Huber's loss are compared by their absolute errors, and learn
+# those here: the width of the loss is a share of the errors with us, and a number that has to suit the targets there.
+OBJECTIVES = {
+    "xgboost": {
+        "squared_error": "reg:squarederror",
+        "absolute_error": "reg:absoluteerror",
+        "huber": "reg:absoluteerror",
+        "quantile": "reg:quantileerror",
+        "poisson": "count:poisson",
+    },
+    "lightgbm": {
+        "squared_error": "regression",
+        "absolute_error": "regression_l1",
+        "huber": "regression_l1",
+        "quantile": "quantile",
+        "poisson": "poisson",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +93,10 @@ def other_models(search: Search, best: Candidate, budget: int) -> tuple[tuple[Ot
         for module, name in LIBRARIES.items()
         if find_spec(module) is None
     ]
+    if runner.rows.classes is None and runner.rows.loss.name != "squared_error":
+        notes.append(
+            f"The random forest has learned squared errors: it cannot learn loss={runner.rows.loss.name!r} here."
+        )
     recipes: dict[str, list[_Recipe]] = {}
     for recipe in _recipes(runner.rows, runner.seed):
         recipes.setdefault(recipe.name, []).append(recipe)
@@ -129,10 +152,14 @@ def _recipes(rows: TrainingRows, seed: int) -> Iterator[_Recipe]:
         if find_spec("xgboost") is not None:
             depth = leaves.bit_length() - 1
             yield _Recipe(
-                "XGBoost", f"at most {depth} splits deep", n_a_round, _xgboost(depth, n_classes, seed), leaves
+                "XGBoost",
+                f"at most {depth} splits deep",
+                n_a_round,
+                _xgboost(depth, n_classes, seed, rows.loss),
+                leaves,
             )
         if find_spec("lightgbm") is not None:
-            yield _Recipe("LightGBM", at_most, n_a_round, _lightgbm(leaves, n_classes, seed), leaves)
+            yield _Recipe("LightGBM", at_most, n_a_round, _lightgbm(leaves, n_classes, seed, rows.loss), leaves)
 
 
 def _fitted(recipe: _Recipe, X: NDArray[np.float32], rows: TrainingRows, split: Split, budget: int) -> Packed | None:
@@ -172,23 +199,33 @@ def _random_forest(leaves: int, n_classes: int, seed: int) -> Callable[..., Any]
     return grow
 
 
-def _xgboost(depth: int, n_classes: int, seed: int) -> Callable[..., Any]:
+def _objective(module: str, loss: RegressionLoss) -> dict[str, Any]:
+    """Return the arguments that have a library learn a loss."""
+    arguments: dict[str, Any] = {"objective": OBJECTIVES[module][loss.name]}
+    if loss.name == "quantile":
+        arguments["quantile_alpha" if module == "xgboost" else "alpha"] = loss.quantile
+    return arguments
+
+
+def _xgboost(depth: int, n_classes: int, seed: int, loss: RegressionLoss) -> Callable[..., Any]:
     def grow(X: Any, y: Any, weight: Any, n_rounds: int) -> Any:
         import xgboost
 
         kind = xgboost.XGBClassifier if n_classes else xgboost.XGBRegressor
-        model = kind(n_estimators=n_rounds, max_depth=depth, random_state=seed, n_jobs=1)
+        objective = {} if n_classes else _objective("xgboost", loss)
+        model = kind(n_estimators=n_rounds, max_depth=depth, random_state=seed, n_jobs=1, **objective)
         return model.fit(X, y, sample_weight=weight)
 
     return grow
 
 
-def _lightgbm(leaves: int, n_classes: int, seed: int) -> Callable[..., Any]:
+def _lightgbm(leaves: int, n_classes: int, seed: int, loss: RegressionLoss) -> Callable[..., Any]:
     def grow(X: Any, y: Any, weight: Any, n_rounds: int) -> Any:
         import lightgbm
 
         kind = lightgbm.LGBMClassifier if n_classes else lightgbm.LGBMRegressor
-        model = kind(n_estimators=n_rounds, num_leaves=leaves, random_state=seed, n_jobs=1, verbosity=-1)
+        objective = {} if n_classes else _objective("lightgbm", loss)
+        model = kind(n_estimators=n_rounds, num_leaves=leaves, random_state=seed, n_jobs=1, verbosity=-1, **objective)
         return model.fit(X, y, sample_weight=weight)
 
     return grow
