@@ -43,7 +43,30 @@ def test_the_report_shows_them_and_says_what_is_not_installed(tmp_path, monkeypa
 def test_a_budget_that_nothing_else_fits_is_no_error(monkeypatch):
     monkeypatch.setattr(_other_models, "LEAVES", (64,))
     frame = load_wine(as_frame=True).frame
-    assert bh.fit_table(frame, "target", budget=60, n_trials=2, n_jobs=1, compare=True).report.others == ()
+    report = bh.fit_table(frame, "target", budget=60, n_trials=2, n_jobs=1, compare=True).report
+    assert report.others == ()
+    missed = {note for note in report.notes if note.endswith("no model of at most 60 bytes.")}
+    there = {name for module, name in _other_models.LIBRARIES.items() if _other_models.find_spec(module) is not None}
+    assert missed == {f"{name}: no model of at most 60 bytes." for name in {"random forest"} | there}
+
+
+def test_it_is_said_for_how_many_splits_a_model_fits(monkeypatch):
+    monkeypatch.setattr(_other_models, "LEAVES", (8,))
+    monkeypatch.setattr(_other_models, "find_spec", lambda _: None)
+    fitted, first = _other_models._fitted, []
+
+    def only_the_first(recipe, X, rows, split, budget):
+        first.append(split.number)
+        return fitted(recipe, X, rows, split, budget) if split.number == first[0] else None
+
+    monkeypatch.setattr(_other_models, "_fitted", only_the_first)
+    frame = load_diabetes(as_frame=True).frame
+    report = bh.fit_table(frame, "target", budget=600, n_trials=3, n_jobs=1, compare=True).report
+    n_splits = len(set(first))
+    assert n_splits > 1
+    assert len(report.others[0].scores) == 1
+    said = f"random forest: models for 1 of {n_splits} splits only fit, and are compared."
+    assert said in report.notes
 
 
 def test_a_rare_class_is_among_the_rows_that_others_learn_from(monkeypatch):

@@ -109,8 +109,14 @@ def other_models(search: Search, best: Candidate, budget: int) -> tuple[tuple[Ot
                 raise
             notes.append(f"{name} failed, and so is not compared with: {type(error).__name__}: {error}")
             continue
-        if other is not None:
-            found.append(other)
+        if other is None:
+            notes.append(f"{name}: no model of at most {budget:,} bytes.")
+            continue
+        found.append(other)
+        if len(other.scores) < len(splits):
+            notes.append(
+                f"{name}: models for {len(other.scores)} of {len(splits)} splits only fit, and are compared."
+            )
     return tuple(found), tuple(notes)
 
 
