@@ -32,6 +32,12 @@ def test_the_score_is_minus_the_mean_cost(seed, tmp_path):
     assert scorer(Says(answers), None, y) == pytest.approx(-(counts * [[0, 1, 2], [5, 0, 1], [4, 3, 0]]).sum() / 50)
 
 
+def test_without_a_mistake_the_score_is_not_minus_nothing(tmp_path):
+    (tmp_path / "costs.csv").write_text(TABLE)
+    answers = np.array(["a", "b", "c"])
+    assert str(cost_scorer(tmp_path / "costs.csv", Y)(Says(answers), None, answers)) == "0.0"
+
+
 def test_rows_and_columns_may_stand_in_any_order_and_classes_be_numbers(tmp_path):
     (tmp_path / "costs.csv").write_text("is;2;0;1\n1;6;5;0\n0;2;0;1\n2;0;8;7\n")
     scorer = cost_scorer(tmp_path / "costs.csv", np.array([0, 1, 2]))

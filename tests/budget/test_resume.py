@@ -1,7 +1,9 @@
 """A fit is gone on with: what was found then is not looked for again."""
 
+import argparse
 import json
 import shutil
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -9,8 +11,13 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import make_scorer, recall_score
 
 import billhook as bh
-from billhook.budget._record import read_record
+from billhook.budget._record import KEPT, read_record
 from billhook.cli import main
+from billhook.cli.options import _fit
+
+COMMANDS = argparse.ArgumentParser().add_subparsers()
+_fit.add_to(COMMANDS)
+FIT_OPTIONS = [each for each in COMMANDS.choices["fit"]._actions if each.dest != "help"]
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +117,10 @@ def test_what_a_file_cannot_hold_is_given_again(tmp_path):
         (lambda path: path.write_text('{"version": 9}'), "is of version 9, and this Billhook reads 1"),
         (lambda path: path.write_text(path.read_text().replace('"leaves"', '"leafs"')), "is damaged: .*leaves"),
         (lambda path: path.write_text(json.dumps(json.loads(path.read_text()) | {"best": 3})), "is damaged"),
+        (lambda path: path.write_text(path.read_text().replace('"label"', '"labels"')), "is damaged: .*labels"),
+        (lambda path: path.write_text(path.read_text().replace('"boosted"', '"bosted"')), "is damaged: .*'bosted'"),
     ],
-    ids=["gone", "cut off", "a list", "newer", "another name", "a number"],
+    ids=["gone", "cut off", "a list", "newer", "another name", "a number", "another setting", "another family"],
 )
 def test_a_damaged_record_is_refused(fitted, change, message):
     _, out, _ = fitted
@@ -124,15 +133,27 @@ def test_the_command_goes_on_and_takes_no_other_settings(fitted, capsys):
     _, out, first = fitted
     assert main(["fit", "--resume", str(out), "--trials", "2", "--jobs", "1"]) == 0
     assert f"Wrote {out}/model.bhk" in capsys.readouterr().out
-    for options, flag in (
-        (["--budget", "4KB"], "--budget"),
-        (["--metric", "f1_macro"], "--metric"),
-        (["--out", "o"], "--out"),
-    ):
-        assert main(["fit", "--resume", str(out), *options]) == 2
-        assert f"{flag} was said when {out} was fitted" in capsys.readouterr().err
     assert main(["fit", "--resume", str(out / "none")]) == 2
     assert "there is no such folder" in capsys.readouterr().err
     assert main(["fit", "--resume", str(out / "c")]) == 2
     assert "it has no search.json" in capsys.readouterr().err
+    assert main(["fit", "--resume", str(out / "model.bhk")]) == 2
+    assert "it is a file; name the folder" in capsys.readouterr().err
     assert first.packed.nbytes <= 300
+
+
+OF_RESUMING = {"table", "demo", "time_limit", "trials", "jobs", "compare", "resume"}
+
+
+@pytest.mark.parametrize(
+    "action", [each for each in FIT_OPTIONS if each.dest not in OF_RESUMING], ids=lambda a: a.dest
+)
+def test_no_option_of_the_beginning_is_ignored(action, capsys):
+    value = [] if action.nargs == 0 else [str(action.choices[-1]) if action.choices else "7"]
+    assert main(["fit", "--resume", "out", action.option_strings[0], *value]) == 2
+    assert f"{action.option_strings[0]} was said when out was fitted" in capsys.readouterr().err
+
+
+def test_all_that_is_asked_for_is_kept():
+    asked = set(signature(bh.fit_table).parameters) - set(signature(bh.resume_fit).parameters)
+    assert asked - {"out", "force", "scheduler", "resume"} | {"table"} == KEPT

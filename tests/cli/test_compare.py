@@ -13,6 +13,8 @@ def folder(tmp_path_factory):
     forest = bh.as_forest(RandomForestClassifier(8, max_leaf_nodes=4, random_state=0).fit(frame, y))
     forest.save(folder / "forest.bhk")
     bh.pack(forest.select([0, 1])).save(folder / "small.bhk")
+    renamed = frame.rename(columns=lambda name: f"other {name}")
+    bh.as_forest(RandomForestClassifier(2, random_state=0).fit(renamed, y)).save(folder / "other.bhk")
     frame.assign(kind=y).to_csv(folder / "rows.csv", index=False)
     return folder
 
@@ -53,6 +55,7 @@ def test_without_labels_only_the_agreement_is_known(folder, capsys, monkeypatch)
         ("forest.bhk small.bhk none.csv", "none.csv: No such file"),
         ("forest.bhk small.bhk rows.csv --label kin", "did you mean 'kind'?"),
         ("forest.bhk small.bhk rows.csv --target unno", "there is no target 'unno'"),
+        ("forest.bhk other.bhk rows.csv", "other.bhk: rows.csv lacks"),
         ("forest.bhk forest.bhk rows.csv", "forest.bhk is given twice"),
         ("forest.bhk rows.csv small.bhk", "small.bhk is a Billhook model, not a text file or a table"),
     ],

@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
+from billhook.inspection._diagnose import _halves
 from billhook.inspection._removal import removable_trees, tree_tests
 from made_up import random_forest
 from naive import inspection as naive
@@ -128,3 +129,13 @@ def test_what_cannot_be_diagnosed_is_refused(digits, change, message):
     y = {"whole": y[: len(X)], "short": y[:3], None: None}[change.get("y", "whole")]
     with pytest.raises((ValueError, TypeError), match=message):
         bh.diagnose(model, X, y)
+
+
+def test_equal_rows_are_in_one_half():
+    rng = np.random.default_rng(0)
+    once, y = rng.normal(size=(200, 3)).astype(np.float32), rng.integers(0, 2, 200)
+    rows = rng.permutation(np.repeat(np.arange(200), rng.integers(1, 4, 200)))
+    learned, held_out = _halves(once[rows], y[rows], 0)
+    assert sorted([*learned, *held_out]) == list(range(len(rows)))
+    assert not set(rows[learned]) & set(rows[held_out])
+    assert abs(len(learned) - len(rows) / 2) <= 3

@@ -15,6 +15,7 @@ from billhook.budget._resume import resume_fit
 from billhook.budget._search import Search
 from billhook.budget._space import settings_of
 from billhook.budget._splits import TrainingRows, training_rows
+from billhook.budget._units import equal_rows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.budget.report import FitReport
 
@@ -37,6 +38,7 @@ __all__ = [
     "checked_time_limit",
     "choose_encoding",
     "encode_table",
+    "equal_rows",
     "fit",
     "fit_on_cluster",
     "fit_table",

@@ -34,7 +34,7 @@ class CostScorer:
         true, predicted = (
             np.array([number[label] for label in labels.tolist()]) for labels in (np.asarray(y), model.predict(X))
         )
-        return -float(self.costs[true, predicted].mean())
+        return 0.0 - float(self.costs[true, predicted].mean())  # 0, not -0, without a mistake
 
     def class_weights(self) -> dict[Any, float]:
         """Return how much rows of each class count in learning: the sum of what mistakes on it cost.

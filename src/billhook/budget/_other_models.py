@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook._interruption import is_interruption
+from billhook.budget._regression_loss import RegressionLoss
 from billhook.budget._results import Candidate
 from billhook.budget._search import Search
-from billhook.budget._splits import Split, TrainingRows
+from billhook.budget._splits import Split, TrainingRows, sample_row_numbers
 from billhook.budget._trial_runner import TrialRunner
 from billhook.forest import Forest
 from billhook.interop import as_forest
@@ -23,6 +25,24 @@ MOST_ROWS = 20_000
 MOST_TREES, BYTES_A_LEAF = 256, 1.2
 LEAVES = (8, 16, 32, 64)
 LIBRARIES = {"xgboost": "XGBoost", "lightgbm": "LightGBM"}
+# What each calls the losses of regression. Models for Huber's loss are compared by their absolute errors, and learn
+# those here: the width of the loss is a share of the errors with us, and a number that has to suit the targets there.
+OBJECTIVES = {
+    "xgboost": {
+        "squared_error": "reg:squarederror",
+        "absolute_error": "reg:absoluteerror",
+        "huber": "reg:absoluteerror",
+        "quantile": "reg:quantileerror",
+        "poisson": "count:poisson",
+    },
+    "lightgbm": {
+        "squared_error": "regression",
+        "absolute_error": "regression_l1",
+        "huber": "regression_l1",
+        "quantile": "quantile",
+        "poisson": "poisson",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -60,32 +80,57 @@ class _Recipe(NamedTuple):
 
 
 def other_models(search: Search, best: Candidate, budget: int) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
-    """Return what other libraries make of the same bytes and splits, and a note for each that is not installed.
+    """Return what other libraries make of the same bytes and splits, and notes on those that are not compared with.
 
     Each is tried with a few shapes of trees, and of each shape the largest number of trees is taken that fits when
-    packed with the defaults.
+    packed with the defaults. A library that fails is noted: what the search has found is not lost by it.
     """
     runner = search.comparing if best.is_final else search.trying
     numbers = search.final_splits if best.is_final else list(range(search.n_splits))
     splits = [runner.split(number) for number in numbers]
-    notes = tuple(
+    notes = [
         f"{name} is not installed, and so not compared with: pip install {module}."
         for module, name in LIBRARIES.items()
         if find_spec(module) is None
-    )
-    # Of each library the shape that does best on the first split, and that on all.
-    chosen: dict[str, tuple[float, _Recipe]] = {}
+    ]
+    if runner.rows.classes is None and runner.rows.loss.name != "squared_error":
+        notes.append(
+            f"The random forest has learned squared errors: it cannot learn loss={runner.rows.loss.name!r} here."
+        )
+    recipes: dict[str, list[_Recipe]] = {}
     for recipe in _recipes(runner.rows, runner.seed):
-        first = _outcome(recipe, runner, splits[0], budget)
-        if first is not None and first.score > chosen.get(recipe.name, (-np.inf,))[0]:
-            chosen[recipe.name] = first.score, recipe
+        recipes.setdefault(recipe.name, []).append(recipe)
     found = []
-    for name, (_, recipe) in chosen.items():
-        outcomes = [_outcome(recipe, runner, split, budget) for split in splits]
-        made = [outcome for outcome in outcomes if outcome is not None]
-        scores = tuple(outcome.score for outcome in made)
-        found.append(OtherModel(name, max(outcome.nbytes for outcome in made), scores, recipe.settings))
-    return tuple(found), notes
+    for name, shapes in recipes.items():
+        try:
+            other = _best_of(shapes, runner, splits, budget)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            notes.append(f"{name} failed, and so is not compared with: {type(error).__name__}: {error}")
+            continue
+        if other is None:
+            notes.append(f"{name}: no model of at most {budget:,} bytes.")
+            continue
+        found.append(other)
+        if len(other.scores) < len(splits):
+            notes.append(
+                f"{name}: models for {len(other.scores)} of {len(splits)} splits only fit, and are compared."
+            )
+    return tuple(found), tuple(notes)
+
+
+def _best_of(shapes: list[_Recipe], runner: TrialRunner, splits: list[Split], budget: int) -> OtherModel | None:
+    """Return the shape that does best on the first split, and that on all; None if nothing fits."""
+    firsts = [(_outcome(recipe, runner, splits[0], budget), recipe) for recipe in shapes]
+    fitting = [(outcome.score, recipe) for outcome, recipe in firsts if outcome is not None]
+    if not fitting:
+        return None
+    _, recipe = max(fitting, key=lambda each: each[0])
+    outcomes = [_outcome(recipe, runner, split, budget) for split in splits]
+    made = [outcome for outcome in outcomes if outcome is not None]
+    scores = tuple(outcome.score for outcome in made)
+    return OtherModel(recipe.name, max(outcome.nbytes for outcome in made), scores, recipe.settings)
 
 
 class _Outcome(NamedTuple):
@@ -113,10 +158,14 @@ def _recipes(rows: TrainingRows, seed: int) -> Iterator[_Recipe]:
         if find_spec("xgboost") is not None:
             depth = leaves.bit_length() - 1
             yield _Recipe(
-                "XGBoost", f"at most {depth} splits deep", n_a_round, _xgboost(depth, n_classes, seed), leaves
+                "XGBoost",
+                f"at most {depth} splits deep",
+                n_a_round,
+                _xgboost(depth, n_classes, seed, rows.loss),
+                leaves,
             )
         if find_spec("lightgbm") is not None:
-            yield _Recipe("LightGBM", at_most, n_a_round, _lightgbm(leaves, n_classes, seed), leaves)
+            yield _Recipe("LightGBM", at_most, n_a_round, _lightgbm(leaves, n_classes, seed, rows.loss), leaves)
 
 
 def _fitted(recipe: _Recipe, X: NDArray[np.float32], rows: TrainingRows, split: Split, budget: int) -> Packed | None:
@@ -124,7 +173,8 @@ def _fitted(recipe: _Recipe, X: NDArray[np.float32], rows: TrainingRows, split: 
     check_time()
     train = split.train
     if train.size > MOST_ROWS:
-        train = np.sort(np.random.default_rng(split.number).permutation(train)[:MOST_ROWS])
+        labels = None if rows.classes is None else rows.y[train]
+        train = train[sample_row_numbers(labels, train.size, MOST_ROWS, split.number)]
     n_rounds = int(np.clip(budget / (BYTES_A_LEAF * recipe.leaves * recipe.n_a_round), 1, MOST_TREES))
     forest = as_forest(recipe.grow(X[train], rows.y[train], rows.weight[train], n_rounds))
     if rows.classes is not None:
@@ -155,23 +205,33 @@ def _random_forest(leaves: int, n_classes: int, seed: int) -> Callable[..., Any]
     return grow
 
 
-def _xgboost(depth: int, n_classes: int, seed: int) -> Callable[..., Any]:
+def _objective(module: str, loss: RegressionLoss) -> dict[str, Any]:
+    """Return the arguments that have a library learn a loss."""
+    arguments: dict[str, Any] = {"objective": OBJECTIVES[module][loss.name]}
+    if loss.name == "quantile":
+        arguments["quantile_alpha" if module == "xgboost" else "alpha"] = loss.quantile
+    return arguments
+
+
+def _xgboost(depth: int, n_classes: int, seed: int, loss: RegressionLoss) -> Callable[..., Any]:
     def grow(X: Any, y: Any, weight: Any, n_rounds: int) -> Any:
         import xgboost
 
         kind = xgboost.XGBClassifier if n_classes else xgboost.XGBRegressor
-        model = kind(n_estimators=n_rounds, max_depth=depth, random_state=seed, n_jobs=1)
+        objective = {} if n_classes else _objective("xgboost", loss)
+        model = kind(n_estimators=n_rounds, max_depth=depth, random_state=seed, n_jobs=1, **objective)
         return model.fit(X, y, sample_weight=weight)
 
     return grow
 
 
-def _lightgbm(leaves: int, n_classes: int, seed: int) -> Callable[..., Any]:
+def _lightgbm(leaves: int, n_classes: int, seed: int, loss: RegressionLoss) -> Callable[..., Any]:
     def grow(X: Any, y: Any, weight: Any, n_rounds: int) -> Any:
         import lightgbm
 
         kind = lightgbm.LGBMClassifier if n_classes else lightgbm.LGBMRegressor
-        model = kind(n_estimators=n_rounds, num_leaves=leaves, random_state=seed, n_jobs=1, verbosity=-1)
+        objective = {} if n_classes else _objective("lightgbm", loss)
+        model = kind(n_estimators=n_rounds, num_leaves=leaves, random_state=seed, n_jobs=1, verbosity=-1, **objective)
         return model.fit(X, y, sample_weight=weight)
 
     return grow

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from billhook._files import ModelFileError
 from billhook.budget._search import Search
-from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
+from billhook.budget._space import CompressionConfig, EnsembleFamily, GrowthConfig, Trial
 from billhook.budget._splits import TrainingRows
 
 FILE, VERSION = "search.json", 1
@@ -19,6 +19,27 @@ BEST, BEST_OF_SMALLER = 12, 3
 # Arguments of `fit_table` that may be paths, and what is said of those that cannot stand in a file.
 PATHS = ("table", "model", "costs")
 UNKEPT = "unkept"
+# Arguments of `fit_table` that say what is asked for: all but those that each search is told anew.
+KEPT = {
+    "table",
+    "label",
+    "budget",
+    "target",
+    "reserve",
+    "max_cycles",
+    "name",
+    "task",
+    "loss",
+    "quantile",
+    "scoring",
+    "class_weight",
+    "costs",
+    "categorical",
+    "group",
+    "split",
+    "model",
+    "random_state",
+}
 
 
 class RowsRecord(NamedTuple):
@@ -97,6 +118,7 @@ def read_record(folder: str | PathLike[str]) -> SearchRecord:
     path = Path(folder) / FILE
     if not path.is_file():
         what = "it has no search.json" if Path(folder).is_dir() else "there is no such folder"
+        what = "it is a file; name the folder" if Path(folder).is_file() else what
         raise FileNotFoundError(f"{folder} is not a fit that can be gone on with: {what}")
     try:
         known = json.loads(path.read_text())
@@ -107,13 +129,20 @@ def read_record(folder: str | PathLike[str]) -> SearchRecord:
             raise ModelFileError(f"{path} is of version {known['version']!r}, and this Billhook reads {VERSION}")
         rows = RowsRecord(known["rows"]["n_rows"], *(tuple(known["rows"][name]) for name in ("features", "classes")))
         settings = dict(known["settings"])
+        unknown = sorted(settings.keys() - KEPT - {UNKEPT})
+        if unknown:
+            raise KeyError(unknown[0])
         best, others = (tuple(map(_trial_of, known[name])) for name in ("best", "others"))
         return SearchRecord(rows, best, others, settings)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
         raise ModelFileError(f"{path} is damaged: {error!r}") from None
 
 
 def _trial_of(entry: Mapping[str, Any]) -> Trial:
+    if entry["growth"]["family"] not in get_args(EnsembleFamily):
+        raise ValueError(f"there is no family {entry['growth']['family']!r}")
     growth = GrowthConfig(**{each.name: entry["growth"][each.name] for each in fields(GrowthConfig)})
     compression = CompressionConfig(
         **{each.name: entry["compression"][each.name] for each in fields(CompressionConfig)}

@@ -14,6 +14,7 @@ from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_fields
+from billhook.cli.options import parser_of_all
 from billhook.codegen import LayoutCost, MissingToolError, flash_with_reader, measure, target_named
 from billhook.forest import count_of
 from billhook.packing import Packed
@@ -21,11 +22,8 @@ from billhook.tables import Table
 
 DEMO_BUDGET = "4KB"
 SHOWN_TARGETS = 4
-# Options that a fit is gone on with as they were, and what they are if nobody says so.
-OF_THE_BEGINNING = dict.fromkeys(
-    ("label", "task", "class_weight", "categorical", "budget", "target", "max_cycles", "loss", "quantile", "scoring")
-) | {"costs": None, "model": None, "scheduler": None, "out": None, "reserve": 0, "seed": 0, "force": False}
-OF_THE_BEGINNING |= {"name": "model", "backend": "threads"}
+# What a fit is gone on with may be given with; all other options are as they were when it began.
+OF_RESUMING = frozenset({"table", "demo", "time_limit", "trials", "jobs", "compare", "resume"})
 # Of a command that wrote a model which takes more cycles than were asked for.
 TOO_SLOW_STATUS = 4
 
@@ -113,8 +111,8 @@ def _check_resume(arguments: argparse.Namespace) -> None:
     """Refuse what was said when the fit began."""
     if arguments.jobs == 0:
         raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
-    for option, default in OF_THE_BEGINNING.items():
-        if getattr(arguments, option) != default:
+    for option, default in vars(parser_of_all().parse_args(["fit"])).items():
+        if option not in OF_RESUMING and getattr(arguments, option) != default:
             flag = {"scoring": "metric"}.get(option, option).replace("_", "-")
             raise ValueError(
                 f"--{flag} was said when {arguments.resume} was fitted: with --resume give no more than TABLE, if it "

@@ -26,6 +26,7 @@ PARAMETERS = (
     "epochs",
     "fill_missing",
     "force",
+    "group",
     "inputs",
     "l2",
     "label",
@@ -55,6 +56,7 @@ PARAMETERS = (
     "size",
     "skip_missing",
     "solver",
+    "split",
     "step_size",
     "target",
     "task",
@@ -77,7 +79,8 @@ PIECES = re.compile(
             rf"(?<![-\w.])(?P<parameter>{NAMES})=(?P<value>{QUOTED}|True|False|None|[+-]?\d[\d.e+-]*(?!\w))",
             # As in "use leaf_bits": with an underscore it can be nothing else.
             rf"(?<![-\w.])(?P<name>{WITH_UNDERSCORE})(?![\w=]|\.\w)",
-            rf"(?<![-\w.])(?P<subject>{NAMES})(?= (?:must|keeps|says)\b)",
+            # Not as in "a split must have two children".
+            rf"(?<![-\w.])(?<!\ba )(?P<subject>{NAMES})(?= (?:must|keeps|says)\b)",
         )
     )
 )
@@ -92,6 +95,8 @@ def as_options(message: str) -> str:
     'say how large the model may be: --budget 4KB, or --target arduino-uno'
     >>> as_options("n_trials must be at least 1, not 0")
     '--trials must be at least 1, not 0'
+    >>> as_options("split must be 'time:COLUMN', not 'day': a split must have a column")
+    "--split must be 'time:COLUMN', not 'day': a split must have a column"
     >>> as_options("the folder is not empty; force=True replaces files in it")
     'the folder is not empty; --force replaces files in it'
     >>> as_options("a codebook needs leaves of more than one number: use leaf_bits")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._files import ModelFileError
 from billhook.codegen import measure_each, target_named
 from billhook.forest import Forest
-from billhook.inspection._data import data_for
+from billhook.inspection._data import ModelData, data_for
 from billhook.inspection._models import model_of
 from billhook.inspection._score_table import scores_of
 from billhook.packing import Packed, pack
@@ -127,7 +128,7 @@ def compare(
                 f"{name} is for {model.task}, and {next(iter(named))} for {task}: they have no common rows"
             )
         task = model.task
-        data = data_for(model, X, y)
+        data = _data_for(name, model, X, y)
         notes |= dict.fromkeys(f"{name}: {note}" for note in data.notes)
         predicted = model.predict(data.X)
         first = predicted if first is None else first
@@ -150,6 +151,16 @@ def compare(
     if any(each.kind == "Forest" and each.nbytes is not None for each in compared):
         notes["Bytes of forests are those they would take packed with the defaults of pack."] = None
     return ModelComparison(tuple(compared), task, n_rows, target, tuple(notes))
+
+
+def _data_for(name: str, model: Forest | Packed, X: Any, y: Any) -> ModelData:
+    """Return the rows for a model; an error says for which."""
+    try:
+        return data_for(model, X, y)
+    except ModelFileError:  # the table is none
+        raise
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def _named(models: Sequence[Any]) -> list[tuple[str, Any]]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook._types import RowNumbers
+from billhook.budget import equal_rows
 from billhook.forest import Forest
 from billhook.inspection._data import data_for
 from billhook.inspection._models import model_of
@@ -130,7 +132,7 @@ def diagnose(
     if len(data.X) < LEAST_ROWS:
         raise ValueError(f"{data.title} has {len(data.X)} rows; a diagnosis needs {LEAST_ROWS} at least")
     steps = _StepCounter(progress, 2 + len(SHARES) * 4)
-    learned, held_out = _halves(len(data.X), random_state)
+    learned, held_out = _halves(data.X, data.y, random_state)
     halves = _Halves(data.X[learned], data.y[learned], data.X[held_out], data.y[held_out])
     notes = list(data.notes)
     steps.next("testing each tree")
@@ -179,9 +181,18 @@ def _forest_of(model: Any) -> Forest:
     return as_forest(known)
 
 
-def _halves(n_rows: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    order = np.random.default_rng(random_state).permutation(n_rows)[:MOST_ROWS]
-    return np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
+def _halves(X: NDArray[np.float32], y: NDArray[Any], random_state: int) -> tuple[RowNumbers, RowNumbers]:
+    """Return the numbers of the rows of each half, at random; equal rows are in one of them, if most rows differ."""
+    order = np.random.default_rng(random_state).permutation(len(X))[:MOST_ROWS]
+    middle = len(order) // 2
+    same = equal_rows(X, y)
+    if same is not None:
+        _, first, number = np.unique(same[order], return_index=True, return_inverse=True)
+        by_first = np.argsort(first[number], kind="stable")  # equal rows follow the first of them
+        order = order[by_first]
+        ends = np.flatnonzero(np.diff(number[by_first])) + 1
+        middle = int(ends[np.abs(ends - middle).argmin()]) if ends.size else middle
+    return np.sort(order[:middle]), np.sort(order[middle:])
 
 
 def _tested(
