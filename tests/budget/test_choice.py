@@ -15,7 +15,8 @@ from billhook.budget._results import Candidate, _by_mean_rank, _by_rank_on_split
 from billhook.budget._scoring import score_of, tempered_log_loss
 from billhook.budget._search import START_BATCH
 from billhook.budget._space import MOST_LEAVES, SOON_SHARED, CompressionConfig, GrowthConfig, Trial, is_sensible
-from billhook.budget._trial_runner import ALL, FIRST_FINAL, TrialBatch, TrialRunner
+from billhook.budget._splits import FIRST_FINAL
+from billhook.budget._trial_runner import ALL, TrialBatch, TrialRunner
 
 ENTRIES = (*TWO_CLASSES, *MORE_CLASSES, *NUMBERS)
 

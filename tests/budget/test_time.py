@@ -27,7 +27,8 @@ from billhook.budget import _search as searching
 from billhook.budget._portfolio import MORE_CLASSES
 from billhook.budget._scoring import AsEstimator, perfect_score, score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
-from billhook.budget._trial_runner import FIRST_FINAL, TrialRunner, batches_of
+from billhook.budget._splits import FIRST_FINAL
+from billhook.budget._trial_runner import TrialRunner, batches_of
 from billhook.tables import Categorical, Table, read_table, table_of_frame
 
 

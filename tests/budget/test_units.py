@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from billhook import CompactForestClassifier, CompactForestRegressor, fit_table, load
-from billhook.budget._splits import HELD_OUT, sample_rows, split_rows, training_rows
+from billhook.budget._splits import HELD_OUT, final_splits, most_splits, sample_rows, split_rows, training_rows
 from billhook.budget._units import equal_rows
 from billhook.cli import main
 
@@ -126,6 +126,36 @@ def test_what_is_held_out_is_later_than_what_is_learned_from(n_times):
         assert times[split.train].max() < times[split.held_out].min()
         latest = max(latest, times[split.held_out].max())
     assert latest == times.max()
+
+
+@pytest.mark.parametrize(("n_times", "n_tried", "n_final"), [(2, 1, 1), (3, 1, 1), (5, 1, 2), (400, 3, 3)])
+def test_stretches_of_time_are_different_ones_and_finalists_have_the_latest(n_times, n_tried, n_final):
+    rng = np.random.default_rng(0)
+    times = rng.permutation(np.arange(400) * n_times // 400).astype(float)
+    rows = training_rows(made_up(rng, 400), rng.integers(2, size=400), is_classification=True, times=times)
+    finals = final_splits(rows, 5)
+    assert (most_splits(rows, 3), len(finals)) == (n_tried, n_final)
+    of_trials, of_finals = (
+        [set(parted(rows, number).held_out.tolist()) for number in numbers] for numbers in (range(n_tried), finals)
+    )
+    of_all = [*of_finals] if n_times == 2 else [*of_trials, *of_finals]
+    assert len(set.union(*of_all)) == sum(map(len, of_all))  # none is in two of them
+    if n_times > 2:
+        assert max(times[list(set.union(*of_trials))]) < min(times[list(set.union(*of_finals))])
+
+
+@pytest.mark.parametrize(
+    ("n_times", "n_scores", "note"),
+    [(2, 1, "There are too few different times"), (300, 3, "on the latest 3 of 6 stretches of time, and chosen on")],
+)
+def test_the_report_of_a_split_by_time_has_a_score_for_each_stretch_and_says_so(n_times, n_scores, note):
+    rng = np.random.default_rng(0)
+    x, when = rng.normal(size=300), rng.permutation(300) * n_times // 300
+    frame = pd.DataFrame({"x": x, "when": when, "y": (x + rng.normal(size=300) > 0).astype(int)})
+    report = fit_table(frame, "y", split="time:when", budget=400, n_trials=6).report
+    assert len(report.scores) == n_scores
+    assert report.confusion.sum() == (150 if n_times == 2 else 90)  # each held-out row once
+    assert any(note in text for text in report.notes)
 
 
 def test_one_time_cannot_be_split():

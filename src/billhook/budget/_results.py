@@ -8,7 +8,8 @@ from math import isfinite
 import numpy as np
 
 from billhook.budget._space import Trial
-from billhook.budget._trial_runner import FIRST_FINAL, TrialOutcome
+from billhook.budget._splits import FIRST_FINAL
+from billhook.budget._trial_runner import TrialOutcome
 from billhook.packing import Packed
 
 

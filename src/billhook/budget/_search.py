@@ -16,8 +16,9 @@ from billhook.budget._executors import Executor
 from billhook.budget._portfolio import first_trials
 from billhook.budget._results import Candidate
 from billhook.budget._space import QUICKEST, Trial, is_sensible, neighbours
+from billhook.budget._splits import FIRST_FINAL, final_splits, most_splits
 from billhook.budget._timing import TimedResults
-from billhook.budget._trial_runner import FIRST_FINAL, TrialBatch, TrialRunner, batches_of
+from billhook.budget._trial_runner import TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
@@ -85,7 +86,7 @@ class Search(TimedResults):
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.trying.n_held_out)
-        self.n_splits = int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out))))
+        self.n_splits = most_splits(self.trying.rows, int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out)))))
         self.outcomes = {}
         self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
         self.stage = "evaluating"
@@ -208,7 +209,7 @@ class Search(TimedResults):
         if not any(tried):
             return False
         trial = perfect[tried.index(True)]
-        for number in range(FIRST_FINAL, FIRST_FINAL + len(FINALISTS)):
+        for number in final_splits(self.comparing.rows, len(FINALISTS)):
             self._run([trial], number, is_quick=False, until=self._compare_end)
             if number not in self.outcomes[trial] or self.outcomes[trial][number].score < self.perfect:
                 return False
@@ -324,16 +325,15 @@ class Search(TimedResults):
             return self.n_trials is None and self.is_late(1.0)
 
         self._choose_compared_rows()
-        for place, n_left in enumerate(FINALISTS):
+        for number, n_left in zip(final_splits(self.comparing.rows, len(FINALISTS)), FINALISTS, strict=False):
             if is_enough():
                 return
-            number = FIRST_FINAL + place
             by_budget = []
             for budget in self._in_order():
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 4)
-                finalists = self._finalists(budget, n_kept, final=place > 0)
+                finalists = self._finalists(budget, n_kept, final=number > FIRST_FINAL)
                 by_budget.append([candidate.trial for candidate in finalists])
-            if place and max(map(len, by_budget)) < 2:
+            if number > FIRST_FINAL and max(map(len, by_budget)) < 2:
                 return
             # The best for each budget, then the second, so that all have been compared when the time is up.
             ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)

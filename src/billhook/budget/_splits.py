@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from billhook._types import RowNumbers, Vector
 from billhook.budget._regression_loss import SQUARES, RegressionLoss
-from billhook.budget._units import times_before, units_of
+from billhook.budget._units import Stretches, stretches_of, units_of
 
 HELD_OUT = 0.15
+# The number of the first split that finalists are compared on; those of trials are below it.
+FIRST_FINAL = 100
 # Of so many draws of groups the one is taken that holds out most nearly the share of rows.
 DRAWS = 8
 
@@ -57,6 +59,11 @@ class TrainingRows:
     def units(self) -> RowNumbers | None:
         """For each row the number of what is never parted; None if every row is alone."""
         return units_of(self.X, self.y, self.groups)
+
+    @cached_property
+    def stretches(self) -> Stretches | None:
+        """The stretches of time that are held out; None without times."""
+        return None if self.times is None else stretches_of(self.times, self.y)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -143,19 +150,32 @@ class Split:
 def split_rows(rows: TrainingRows, number: int, seed: int) -> Split:
     """Return the rows split the `number`-th time: 15 % of each class are held out, and no class whole.
 
-    Numbers are parted by rank, so that both sides have about the same ones. Groups and equal rows are not parted;
-    rows with times are split by them.
+    Numbers are parted by rank, so that both sides have about the same ones. Groups and equal rows are not parted.
+    Rows with times are split by them: trials are judged by earlier stretches of time than finalists.
     """
     units = rows.units
-    if rows.times is not None:
-        return _split_by_time(rows, rows.times, units, number)
+    if rows.stretches is not None:
+        return _split_by_time(rows, rows.stretches, units, number)
     random = np.random.default_rng([seed, number])
     is_held = _drawn(rows.y, rows.classes, random) if units is None else _drawn_units(rows, units, random)
     return Split(number, np.flatnonzero(~is_held), np.flatnonzero(is_held))
 
 
-def _split_by_time(rows: TrainingRows, times: Vector, units: RowNumbers | None, number: int) -> Split:
-    train, held_out = times_before(times, number, HELD_OUT)
+def most_splits(rows: TrainingRows, most: int) -> int:
+    """Return how many splits trials may run on: at most so many, and no stretch of time twice."""
+    return most if rows.stretches is None else min(most, rows.stretches.n_earlier)
+
+
+def final_splits(rows: TrainingRows, most: int) -> range:
+    """Return the numbers of the splits for finalists: at most so many, and no stretch of time twice."""
+    n_finals = most if rows.stretches is None else min(most, rows.stretches.n_latest)
+    return range(FIRST_FINAL, FIRST_FINAL + n_finals)
+
+
+def _split_by_time(rows: TrainingRows, stretches: Stretches, units: RowNumbers | None, number: int) -> Split:
+    is_final = number >= FIRST_FINAL
+    place = stretches.place(number - FIRST_FINAL if is_final else number, is_final=is_final)
+    train, held_out = stretches.before_and_in(place)
     if units is not None:  # what is judged was not learned from before, if it is not nearly all
         is_new = ~np.isin(units[train], units[held_out])
         if 2 * np.count_nonzero(is_new) > train.size and np.unique(rows.y[train[is_new]]).size > 1:

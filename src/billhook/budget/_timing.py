@@ -3,8 +3,8 @@
 from billhook.budget._clock import Clock
 from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial
-from billhook.budget._splits import HELD_OUT
-from billhook.budget._trial_runner import FIRST_FINAL, TrialRunner
+from billhook.budget._splits import FIRST_FINAL, HELD_OUT
+from billhook.budget._trial_runner import TrialRunner
 
 # The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
 LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5

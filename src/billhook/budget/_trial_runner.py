@@ -18,7 +18,7 @@ from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
 from billhook.budget._space import GrowthConfig, Trial
-from billhook.budget._splits import Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
+from billhook.budget._splits import FIRST_FINAL, Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
 from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
@@ -27,8 +27,6 @@ from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowC
 
 # The number of the split that holds out nothing.
 ALL = -1
-# That of the first split that finalists are compared on; those of trials are below it.
-FIRST_FINAL = 100
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
 KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
 KEPT_ROWS, LEAST_KEPT = 40_000, 2

@@ -1,5 +1,7 @@
 """Rows that have to be on one side of every split: those of a group, and those that are the same row again."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,10 @@ LEAST_DIFFERENT = 100
 # Equal rows that tie groups together are parted where that would leave nothing to hold out.
 MOST_IN_ONE = 0.5
 ROWS_AT_ONCE = 4096
+# How many stretches of time there are at most, of which share of the rows, and how many of them are for finalists.
+MOST_STRETCHES, STRETCH, MOST_LATEST = 6, 0.1, 3
+# The share of the rows that is before every stretch but the latest.
+LEAST_BEFORE = 0.3
 
 
 def units_of(X: NDArray[np.float32], y: NDArray[np.generic], groups: RowNumbers | None) -> RowNumbers | None:
@@ -51,19 +57,61 @@ def _hashes(X: NDArray[np.float32], y: NDArray[np.generic]) -> NDArray[np.uint64
     return hashes
 
 
-def times_before(times: Vector, number: int, share: float) -> tuple[RowNumbers, RowNumbers]:
-    """Return the rows before a stretch of time and those in it, the `number`-th from the end.
+class Stretches(NamedTuple):
+    """Stretches of time that do not overlap, the latest first.
 
-    Rows of one time stay together.
-    Stretches overlap by a third, and there are four of them: what is told by the next is an older one again.
+    Attributes
+    ----------
+    order : RowNumbers
+        The rows, the oldest first.
+    bounds : tuple
+        Of each stretch the places in `order` where it begins, and where it ends.
     """
-    order = np.argsort(times, kind="stable")
-    ranked = times[order]
-    end = len(times) - int(len(times) * share * (number % 4) * 2 / 3)
-    first = max(1, end - max(1, round(len(times) * share)))
-    begin, after = np.searchsorted(ranked, ranked[first], "left"), np.searchsorted(ranked, ranked[end - 1], "right")
-    if begin == 0:  # all before are as old
-        begin = np.searchsorted(ranked, ranked[first], "right")
-    if begin >= after:
+
+    order: RowNumbers
+    bounds: tuple[tuple[int, int], ...]
+
+    def before_and_in(self, place: int) -> tuple[RowNumbers, RowNumbers]:
+        """Return the rows before a stretch, and those in it."""
+        begin, end = self.bounds[place]
+        return np.sort(self.order[:begin]), np.sort(self.order[begin:end])
+
+    @property
+    def n_latest(self) -> int:
+        """How many of them, the latest ones, are for comparing finalists."""
+        return min(MOST_LATEST, (len(self.bounds) + 1) // 2)
+
+    @property
+    def n_earlier(self) -> int:
+        """How many are for trying: where there is one stretch only, it serves for both."""
+        return max(1, len(self.bounds) - self.n_latest)
+
+    def place(self, number: int, *, is_final: bool) -> int:
+        """Return the place of the stretch of the `number`-th split, or final split, from 0."""
+        if is_final:
+            return number % self.n_latest
+        return len(self.bounds) - self.n_earlier + number % self.n_earlier
+
+
+def stretches_of(times: Vector, y: NDArray[np.generic]) -> Stretches:
+    """Return stretches of a tenth of the rows, or more where those of one time stay together.
+
+    At least rows of two labels are before each, and before all but the latest enough to learn from.
+    """
+    order = np.argsort(times, kind="stable").astype(np.int64)
+    ranked, labels = times[order], y[order]
+    other = int(np.argmax(labels != labels[0]))  # the first of another label
+    size = max(1, round(len(times) * STRETCH))
+    bounds: list[tuple[int, int]] = []
+    end = len(times)
+    while len(bounds) < MOST_STRETCHES:
+        begin = int(np.searchsorted(ranked, ranked[max(0, end - size)], "left"))
+        if begin == 0 and not bounds:  # all before are as old
+            begin = int(np.searchsorted(ranked, ranked[0], "right"))
+        if begin >= end or (bounds and (begin <= other or begin < LEAST_BEFORE * len(times))):
+            break
+        bounds.append((begin, end))
+        end = begin
+    if not bounds:
         raise ValueError(f"the rows have {np.unique(times).size} different times: too few to hold out the latest")
-    return np.sort(order[:begin]), np.sort(order[begin:after])
+    return Stretches(order, tuple(bounds))

@@ -10,8 +10,7 @@ from billhook.budget._last_model import LastModel
 from billhook.budget._results import Candidate
 from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
-from billhook.budget._splits import TrainingRows
-from billhook.budget._trial_runner import FIRST_FINAL
+from billhook.budget._splits import FIRST_FINAL, TrainingRows
 from billhook.budget.report._report import FitReport, Point
 from billhook.codegen import Target, target_fits
 
@@ -73,6 +72,17 @@ def _notes(search: Search, last: LastModel) -> list[str]:
         sampled = f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}"
         is_from_all = last.n_rows is None and not search.is_interrupted
         notes.append(f"{sampled}; the model has learned from all." if is_from_all else f"{sampled}.")
+    stretches = search.comparing.rows.stretches
+    if stretches is not None and len(stretches.bounds) == 1:
+        notes.append(
+            "There are too few different times to compare the best configurations on other rows than those they were "
+            "chosen on: the score is likely to be too good."
+        )
+    elif stretches is not None and search.final_splits:
+        notes.append(
+            f"The best configurations were compared on the latest {len(search.final_splits)} of "
+            f"{len(stretches.bounds)} stretches of time, and chosen on earlier ones."
+        )
     if last.n_rows is not None:
         notes.append(f"The model has learned from {last.n_rows:,} of {search.whole.rows.n_rows:,} rows: {last.why}.")
     if search.ended_early:
