@@ -232,7 +232,7 @@ APART bh_count values_of(bh_model *model, bh_count leaf)
 {
     if (model->count[LEAVES])
         leaf = number_of(model, LEAVES, leaf);
-    leaf = (bh_count)(leaf * model->n_values);
+    leaf = (bh_count)(1u * leaf * model->n_values);
     if (leaf > model->count[VALUES] - model->n_values)
         model->error = BH_INVALID;
     return leaf;
@@ -361,7 +361,7 @@ static uint8_t find_sections(bh_model *model, size_t size)
     if (bits)
         return bits >> 8 ? BH_NOT_A_BLOB : BH_WRONG_VERSION;
     bits = number(model, COUNTS, 1);
-    if (bits > size)
+    if (bits > size || bits < HEADER + CHECKSUM)
         return BH_CUT_OFF;
     if (bits > (bh_count)-1)
         return BH_TOO_LARGE;
