@@ -159,6 +159,9 @@ class LoadedModel:
         for feature, kind, way in self._ways:
             # As a float of 32 bits: its bits tell all.
             x[0] = row[feature]
+            if flags & 2 and x[0] > row[feature]:  # the next float below
+                k = struct.unpack_from("<i", x)[0]
+                struct.pack_into("<i", x, 0, k - 1 if k > 0 else k + 1)
             low, high = struct.unpack_from("<HH", x)
             power, number = high >> 7 & 255, (high & 127) << 16 | low
             if power == 255 and number and not flags & 4:
