@@ -84,10 +84,11 @@ class LoadedModel:
         self._scale, self._base = struct.unpack(">ff", data[-8:])
         if (
             at < len(data)
-            or flags > 31
             or kind > 5
             or n_columns < 1
-            or (flags > 15 and (kind > 3 or n_columns > 1))
+            or data[11]
+            # One score for two classes, and regression, are two things, of one score; above are no flags.
+            or (flags >> 4) + (kind >> 2) > (n_columns < 2)
             or widths[17] < 32
             or not 0 < self._scale < 1e39
         ):
