@@ -94,11 +94,16 @@ def impossible_blobs():
     """Return blobs whose checksums are right and whose numbers cannot be, each with rows, by what is wrong."""
     two, rows = blob_model("two classes, boosted")
     few, other_rows = blob_model("a score for each class")
+    core = two.to_bytes(names=False)[:-4]
     cut = {name: lambda part: section(part.numbers[:-1], part.width) for name in SECTIONS}
     more = {name: lambda part: section([*part.numbers, 0], part.width) for name in ("features", "trees", "sizes")}
     return {
         "kind 7": (with_numbers(two, {}, kind=6), rows),
         "a flag that there is not": (with_numbers(two, {}, flags=32), rows),
+        "a regression of one score for two classes": (with_numbers(two, {}, kind=4), rows),
+        "one score for two classes, and more": (with_numbers(few, {}, flags=16), other_rows),
+        "a regression of several scores": (with_numbers(few, {}, kind=4 ^ few.to_bytes()[9]), other_rows),
+        "another byte behind the header": (sealed(core[:11] + b"\1" + core[12:]), rows),
         "a feature behind the last": (with_numbers(two, {"features": put(-1, 1000)}), rows),
         "a kind that there is not": (with_numbers(two, {"kinds": put(0, 1000)}), rows),
         "a threshold of no table": (with_numbers(few, {"shifts": put(0, 0), "begins": put(0, 9)}), other_rows),

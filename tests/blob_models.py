@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import (
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
@@ -106,3 +107,14 @@ MODELS = {
 def blob_model(name):
     """Return the packed model of this name, and rows."""
     return MODELS[name]()
+
+
+def rounding_down(threshold_bits):
+    """Return a model whose forest rounds float64 values down to float32, and rows of which many are rounded."""
+    X = np.array([[0.1, -7.1], [0.3, -7.3]] * 50)
+    y = X[:, 0] > 0.2
+    fitted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=1).fit(X, y)
+    packed = bh.pack(fitted, threshold_bits=threshold_bits)
+    assert packed.rounding == "down"
+    values = np.array([0.1, 0.2, 0.3, 0.2 + 1e-12, 0.2 - 1e-12, -1e-50, 1e-50, -7.2, 1e39, 0.7, -1e39])
+    return packed, np.stack([values, values[::-1]], axis=1)

@@ -31,18 +31,20 @@ static uint32_t checksum(const uint8_t *data, size_t size)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
-    if (size < 25 || seed % 50 == 0)
+    size_t length;
+    if (size < 16 || seed % 50 == 0)
         return LLVMFuzzerMutate(data, size, max_size);
     if (seed % 3 == 0) { /* among widths and counts, where most is decided */
         data[8 + seed / 3 % (size - 12 < 56 ? size - 12 : 56)] ^= (uint8_t)(seed >> 16);
     } else {
         size = LLVMFuzzerMutate(data, size - 4, max_size - 4) + 4;
-        if (size < 25)
+        if (size < 16)
             return size;
     }
     memcpy(data, "BHM\1", 4);
-    put(data + 4, (uint32_t)size, 1);
-    put(data + size - 4, checksum(data, size - 4), 0);
+    length = seed % 11 ? size : 12 + seed / 11 % (size - 11); /* a blob may end before the bytes do */
+    put(data + 4, (uint32_t)length, 1);
+    put(data + length - 4, checksum(data, length - 4), 0);
     return size;
 }
 

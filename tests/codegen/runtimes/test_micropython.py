@@ -17,7 +17,7 @@ import billhook as bh
 from billhook.codegen._runtime_micropython import micropython_module
 from billhook.codegen._shorten import shorten
 from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, impossible_blobs, made_up_models, mutated, questions
-from blob_models import MODELS, blob_model
+from blob_models import MODELS, blob_model, rounding_down
 from micropython import run_micropython
 
 HERE = Path(__file__).parent
@@ -180,6 +180,14 @@ def test_whatever_names_there_are_is_a_model_or_refused(python, folder):
     said = PYTHONS[python]([(blob, rows[:2]) for blob in blobs], folder)
     assert said[:-1] == [REFUSED] * (len(blobs) - 1)
     np.testing.assert_array_equal(said[-1].scores, packed.scores(rows[:2]))
+
+
+@pytest.mark.parametrize("name", ["exact", 6])
+def test_float64_values_are_rounded_down_where_the_forest_does_so(readable, name):
+    packed, rows = rounding_down(name)
+    model = readable.load(packed.to_bytes())
+    found = [list(model.scores(row)) for row in rows.tolist()]
+    np.testing.assert_array_equal(found, packed.scores(rows))
 
 
 def test_what_is_no_question_for_a_model_is_said(readable):

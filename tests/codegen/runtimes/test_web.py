@@ -17,7 +17,7 @@ from billhook.codegen import _runtime_web
 from billhook.codegen._runtime_web import fields_of, web_module
 from billhook.interop import as_forest
 from billhook.tables import EncodedColumn, Encoding
-from blob_models import MODELS, blob_model
+from blob_models import MODELS, blob_model, rounding_down
 from browser import Browser
 
 # The answers of all models to their rows, and errors, as JSON.
@@ -117,6 +117,20 @@ def test_what_is_wrong_with_a_blob_is_said(module, change, message, tmp_path):
     packed, rows = blob_model("ranks")
     [answer] = answers(tmp_path, module, [case(packed, rows, change(packed.to_bytes()))])
     assert message in answer["error"]
+
+
+def test_float64_values_are_rounded_down_where_the_forest_does_so(module, tmp_path):
+    packed, rows = rounding_down("exact")
+    (tmp_path / "model.bhm").write_bytes(packed.to_bytes())
+    script = """
+import { load } from "./billhook.mjs";
+const model = await load(new URL("./model.bhm", import.meta.url));
+const scores = (rows) => rows.map((row) => model.scores(row)[0]);
+const rows = ROWS;
+console.log(JSON.stringify([scores(rows), scores(rows.map((row) => Float64Array.from(row)))]));
+"""
+    found = json.loads(in_node(tmp_path, module, script.replace("ROWS", json.dumps(rows.tolist()))))
+    assert found == [packed.scores(rows).ravel().tolist()] * 2
 
 
 def test_rows_that_do_not_fit_are_refused(module, tmp_path):

@@ -232,7 +232,7 @@ APART bh_count values_of(bh_model *model, bh_count leaf)
 {
     if (model->count[LEAVES])
         leaf = number_of(model, LEAVES, leaf);
-    leaf = (bh_count)(leaf * model->n_values);
+    leaf = (bh_count)(1u * leaf * model->n_values);
     if (leaf > model->count[VALUES] - model->n_values)
         model->error = BH_INVALID;
     return leaf;
@@ -361,7 +361,7 @@ static uint8_t find_sections(bh_model *model, size_t size)
     if (bits)
         return bits >> 8 ? BH_NOT_A_BLOB : BH_WRONG_VERSION;
     bits = number(model, COUNTS, 1);
-    if (bits > size)
+    if (bits > size || bits < HEADER + CHECKSUM)
         return BH_CUT_OFF;
     if (bits > (bh_count)-1)
         return BH_TOO_LARGE;
@@ -376,7 +376,7 @@ static uint8_t find_sections(bh_model *model, size_t size)
     place(model, COUNTS, (uint8_t)(bits >> 8), N_SECTIONS);
     for (k = 0; k < N_SECTIONS; k++)
         place(model, k, (uint8_t)number(model, WIDTHS, k), number_of(model, COUNTS, k));
-    if (model->left)
+    if (model->left || (uint8_t)bits)
         model->error = BH_INVALID;
     return model->error;
 }
@@ -393,8 +393,11 @@ int bh_open(bh_model *model, const void *blob, size_t size, int32_t *scratch, si
     model->n_values = model->flags & ONE_VALUE ? 1 : n;
     model->n_features = number_of(model, BASES, n);
     model->n_scratch = n + ((uint32_t)model->count[FEATURES] + 1) / 2;
-    if ((bh_count)(n - 1) >= model->count[BASES] || model->kind >= N_KINDS || model->flags >> 5
-        || model->count[VALUES] < model->n_values || (bh_count)(model->count[TREES] + model->count[SIZES]) < model->count[SIZES])
+    if (model->count[BASES] < 4 || model->kind >= N_KINDS
+        /* One score for two classes, and regression, are two things, of one score; above are no flags. */
+        || (model->flags >> 4) + (model->kind >> 2) > (n == 1)
+        || model->count[VALUES] < model->n_values
+        || (sizeof(bh_count) < 4 && (bh_count)(model->count[TREES] + model->count[SIZES]) < model->count[SIZES]))
         return model->error = BH_INVALID;
     if (model->n_scratch > n_scratch)
         return BH_SMALL_SCRATCH;

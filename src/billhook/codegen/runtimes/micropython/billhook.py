@@ -84,10 +84,11 @@ class LoadedModel:
         self._scale, self._base = struct.unpack(">ff", data[-8:])
         if (
             at < len(data)
-            or flags > 31
             or kind > 5
             or n_columns < 1
-            or (flags > 15 and (kind > 3 or n_columns > 1))
+            or data[11]
+            # One score for two classes, and regression, are two things, of one score; above are no flags.
+            or (flags >> 4) + (kind >> 2) > (n_columns < 2)
             or widths[17] < 32
             or not 0 < self._scale < 1e39
         ):
@@ -159,6 +160,9 @@ class LoadedModel:
         for feature, kind, way in self._ways:
             # As a float of 32 bits: its bits tell all.
             x[0] = row[feature]
+            if flags & 2 and x[0] > row[feature]:  # the next float below
+                k = struct.unpack_from("<i", x)[0]
+                struct.pack_into("<i", x, 0, k - 1 if k > 0 else k + 1)
             low, high = struct.unpack_from("<HH", x)
             power, number = high >> 7 & 255, (high & 127) << 16 | low
             if power == 255 and number and not flags & 4:

@@ -27,6 +27,7 @@ export async function load(source) {
 export class Model {
   #program;
   #row;
+  #roundsDown;
   #link;
   #scale;
   #base;
@@ -46,6 +47,7 @@ export class Model {
     }
     if (error) throw new Error("the model cannot be opened: " + ERRORS[error]);
 
+    this.#roundsDown = (bytes[8] & 2) !== 0;
     this.#link = ["identity", "logistic", "softmax", "isolation", "identity", "exp"][program.kind()];
     this.isRegression = program.kind() > 3;
     this.nFeatures = program.features();
@@ -133,6 +135,9 @@ export class Model {
     const into = new Float32Array(this.#program.memory.buffer, this.#row, this.nFeatures);
     if (ArrayBuffer.isView(row)) into.set(row);
     else for (let k = 0; k < row.length; k++) into[k] = row[k] ?? NaN;
+    if (!this.#roundsDown) return;
+    const bits = new Int32Array(into.buffer, this.#row, this.nFeatures);
+    for (let k = 0; k < row.length; k++) if (into[k] > row[k]) bits[k] += bits[k] > 0 ? -1 : 1; // the next float below
   }
 
   #reserve(end) {
