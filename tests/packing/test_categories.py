@@ -95,7 +95,7 @@ def test_refined_and_merged_forests_are_packed_with_rows():
     X = rows_of_categories(rng, 600, 3, 0.1)
     y = (np.nan_to_num(X[:, 0]) % 3 > 1).astype(int)
     forest = with_sets(rng, random_forest(rng, sizes=(30, 30, 30), n_classes=2, n_features=3))
-    forest = bh.refine(replace(forest, classes=np.array([0, 1])), X, y, epochs=5)
+    forest = bh.refine(replace(forest, classes=np.array([0, 1])), X, y, epochs=5, random_state=5)
     packed = bh.pack(forest, leaf_bits=8, X=X, y=y)
     assert np.mean(packed.predict(X) == forest.predict(X)) > 0.95
     merged = bh.merge(forest, X, y, max_leaves=40)
