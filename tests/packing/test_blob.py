@@ -136,6 +136,7 @@ NAN = 0x7FC00000
         ("ranks", {"keys": put(0, 0xFFFFFFFF)}, "a threshold is no number"),
         ("ranks", {"begins": put(0, 3)}, "are not those of a feature"),
         ("steps", {"scales": put(0, 70000)}, "the steps of a feature cannot have scale 70000"),
+        ("steps by floats", {"begins": put(0, 2046)}, "the steps of a feature have power 138 and offset 2046"),
         ("steps", {"sizes": put(0, 40)}, "more splits on the left of a split than below it"),
         ("symmetric", {"trees": put(1, 14)}, "symmetric trees cannot have"),
         ("symmetric", {"features": put(-1, 40)}, "features up to .* in use are not those of a model"),

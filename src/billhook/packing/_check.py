@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from billhook.forest import check_encoding
+from billhook.packing._fit_quantizers import LOWEST_KEY
 from billhook.packing._layout import FACTOR_BITS
 from billhook.packing._quantizers import KEY_SHIFTS, NO_SHIFT, POWERS, Quantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._symmetric import MOST_LEAVES, MOST_LEVELS
@@ -107,5 +108,9 @@ def _check_uniform(quantizers: list[Quantizer]) -> None:
             continue
         # Of keys, which are words of 32 bits, not more than they have.
         low, high = (KEY_SHIFTS[0], 31) if quantizer.is_by_keys else (NO_SHIFT - POWERS[1], 255)
-        if not (low <= quantizer.fine_shift <= high and abs(quantizer.offset) < 1 << 28):
+        is_possible = low <= quantizer.fine_shift <= high and abs(quantizer.offset) < 1 << 28
+        # A target's difference to an offset below the first key, that of -infinity, may have too many bits.
+        if is_possible and quantizer.is_by_keys:
+            is_possible = quantizer.offset >= LOWEST_KEY >> quantizer.fine_shift
+        if not is_possible:
             raise ValueError(f"the steps of a feature have power {quantizer.power} and offset {quantizer.offset}")
