@@ -176,9 +176,10 @@ def test_whatever_names_there_are_is_a_model_or_refused(python, folder):
     wrong += [labels % given for given in ("[]", "[1]", "[1, 2, 3]", "null", '"ab"', '{"a": 1, "b": 2}')]
     blobs = [whole[: len(core) + n] for n in (1, 2, 3, 4, 9)] + [core + b"\0" * n for n in (1, 2, 3, 4)]
     blobs += [with_names(core, text) for text in wrong]
-    blobs += [with_names(core, labels % "[0, 1]")]
+    blobs += [with_names(core, '{"classes": {"labels": [0, 1]}}'), with_names(core, labels % "[0, 1]")]
     said = PYTHONS[python]([(blob, rows[:2]) for blob in blobs], folder)
-    assert said[:-1] == [REFUSED] * (len(blobs) - 1)
+    assert said[:-2] == [REFUSED] * (len(blobs) - 2)
+    np.testing.assert_array_equal(said[-2].scores, said[-1].scores)
     np.testing.assert_array_equal(said[-1].scores, packed.scores(rows[:2]))
 
 

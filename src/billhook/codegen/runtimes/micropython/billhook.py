@@ -19,7 +19,7 @@ def load(blob):
     blob = memoryview(blob)
     try:
         return LoadedModel(blob)
-    except (IndexError, KeyError, OverflowError, TypeError):
+    except (AttributeError, IndexError, KeyError, OverflowError, RuntimeError, TypeError):
         raise ValueError("the blob is no valid model") from None
 
 
@@ -42,7 +42,8 @@ class LoadedModel:
         if len(blob) > end:
             names = json.loads(bytes(_checked(blob[end:])))
             # Whatever else than numbers and a list they are, adding to them is an error.
-            self._scale, self._base = 0 + names["scale"], 0 + names.get("base", 0)
+            self._base = 0 + names.get("base", 0 if "scale" in names else self._base)
+            self._scale = 0 + names.get("scale", self._scale)
             if self.classes:
                 n = len(self.classes)
                 self.classes = [] + names["classes"]["labels"]

@@ -58,6 +58,8 @@ export class Model {
     this.#scale = names.scale ?? view(bytes).getFloat32(size - 12);
     this.#base = this.isRegression ? names.base ?? ("scale" in names ? 0 : view(bytes).getFloat32(size - 8)) : 0;
     this.classes = this.isRegression ? null : names.classes?.labels ?? Array.from({ length: this.nClasses }, (_, k) => k);
+    if (this.classes !== null && this.classes.length !== this.nClasses)
+      throw new Error("the model cannot be opened: its names have " + this.classes.length + " classes, not " + this.nClasses);
     this.featureNames = names.feature_names ?? null;
     this.columns = names.encoding?.map(columnOf) ?? null;
     this.origin = names.origin ?? "";
