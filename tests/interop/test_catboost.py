@@ -18,6 +18,7 @@ from billhook.forest import as_rows, categories_of
 from billhook.interop.catboost import read, read_json
 from billhook.interop.catboost._binary import BinaryModel, Of
 from billhook.interop.catboost._flatbuffers import Buffer
+from billhook.interop.catboost._flatbuffers import root as root_table
 from made_up import N_ROWS as N_TRICKY
 
 catboost = pytest.importorskip("catboost", reason="catboost is not installed: pip install 'billhook[catboost]'")
@@ -310,6 +311,27 @@ def test_scale_and_bias_and_sums_of_models_are_read():
     classifier = catboost.CatBoostClassifier(**QUICK).fit(X, np.arange(N_ROWS) % 3)
     both = catboost.sum_models([classifier, classifier])
     np.testing.assert_array_equal(bh.as_forest(both).decision_function(X), both.predict(X))
+
+
+def test_notes_beside_a_model_are_not_read(tmp_path):
+    X, y = numbers(np.random.default_rng(0), 40), np.arange(40) % 2
+    model = catboost.CatBoostClassifier(iterations=2, depth=2, verbose=False, allow_writing_files=False).fit(X, y)
+    forest = bh.as_forest(model)
+    model.get_metadata()["my_params"] = "learned on Monday"
+    assert bh.as_forest(model) == forest
+    model.save_model(tmp_path / "model.cbm")
+    np.testing.assert_array_equal(bh.load(tmp_path / "model.cbm").predict_proba(X), forest.predict_proba(X))
+    model.get_metadata()["params"] = "learned on Monday"
+    with pytest.raises(bh.ModelFileError, match="params of this CatBoost model: this is not JSON"):
+        bh.as_forest(model)
+
+
+def test_a_table_of_very_many_fields_is_refused():
+    n_bytes = 2 * 30_000
+    directory = n_bytes.to_bytes(2, "little") + bytes(n_bytes - 2)
+    data = (4 + n_bytes).to_bytes(4, "little") + directory + n_bytes.to_bytes(4, "little")
+    with pytest.raises(bh.ModelFileError, match="damaged"):
+        root_table(memoryview(data), 3, "model")
 
 
 def test_float64_rows_are_rounded_as_catboost_rounds_them():

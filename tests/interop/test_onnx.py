@@ -433,6 +433,14 @@ def test_damaged_attributes_are_refused(options, message, tmp_path):
         bh.load(path)
 
 
+def test_a_graph_of_very_many_operators_is_refused_before_they_are_read(tmp_path):
+    model = bh.to_onnx(bh.as_forest(DecisionTreeRegressor(max_depth=1).fit(np.eye(4), np.arange(4))))
+    model.graph.node.extend([helper.make_node("Identity", [], [])] * 10_000)
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(bh.ModelFileError, match=r"this ONNX model has 10,0\d\d operators"):
+        bh.load(tmp_path / "model.onnx")
+
+
 @FEWER
 @given(st.data())
 def test_a_damaged_file_is_refused_or_is_a_forest(data):

@@ -21,6 +21,8 @@ from billhook.interop.catboost._trees import AllTrees, OneTree, all_trees, check
 WORD = b"CBM1"
 FORMAT = "FlabuffersModel_v1"
 COUNTERS = "static_provider_v1"
+# What is JSON of what stands beside a model; users may add notes of their own.
+OBJECTS = ("params", "class_params", "multiclass_params")
 SHORT, LONG = struct.Struct("<4sI"), struct.Struct("<4sIQ")
 
 
@@ -173,7 +175,14 @@ def _counter(table: BinaryTable) -> dict[str, Any]:
 
 def _model_info(core: BinaryTable) -> dict[str, Any]:
     pairs = [(table.text(0), table.text(1)) for table in core.tables(Core.INFO, 2, "pairs of words")]
-    return {name: decode(text.encode()) if name.endswith("params") and text else text for name, text in pairs}
+    return {name: _decoded(name, text) if name in OBJECTS and text else text for name, text in pairs}
+
+
+def _decoded(name: str, text: str) -> Any:
+    try:
+        return decode(text.encode())
+    except ModelFileError as error:
+        raise ModelFileError(f"{name} of this CatBoost model: {error}") from None
 
 
 def _scale_and_bias(trees: BinaryTable) -> list[Any]:

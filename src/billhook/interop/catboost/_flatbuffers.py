@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from billhook._files import ModelFileError
 
 DAMAGED = "this CatBoost model is damaged"
+# No table has a quarter of it. Many tables may share a directory of fields, which is read for each.
+MOST_FIELDS = 100
 OFFSET, DISTANCE, SHORT = struct.Struct("<I"), struct.Struct("<i"), struct.Struct("<H")
 
 
@@ -106,7 +108,7 @@ def table_at(buffer: Buffer, place: int, n_fields: int, name: str) -> BinaryTabl
     """Return the table at a place; one with further fields is refused, as they could change what the model says."""
     directory = place - buffer.number(DISTANCE, place)
     n_bytes = buffer.number(SHORT, directory)
-    if n_bytes < 2 * SHORT.size or n_bytes % SHORT.size:
+    if n_bytes < 2 * SHORT.size or n_bytes % SHORT.size or n_bytes > MOST_FIELDS * SHORT.size:
         raise ModelFileError(DAMAGED)
     fields = [buffer.number(SHORT, directory + start) for start in range(2 * SHORT.size, n_bytes, SHORT.size)]
     if any(fields[n_fields:]):

@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._files import ModelFileError
 from billhook.interop._message import Message
 
 FLOAT, INT32, INT64, STRING, BOOL, DOUBLE = 1, 6, 7, 8, 9, 11
 EXTERNAL = 1
+# An ensemble and what comes before and behind it are some hundred at most.
+MOST_OPERATORS = 10_000
 # The types of tensors: what is in `raw_data`, and the field of the numbers where they are not raw.
 RAW = {
     FLOAT: "<f4",
@@ -168,6 +171,11 @@ def model_in(data: bytes) -> OnnxModel:
     """Return the model in the bytes of a file."""
     whole = Message(memoryview(data))
     graph = whole.message(7)
+    n_operators = graph.count(1)
+    if n_operators > MOST_OPERATORS:
+        raise ModelFileError(
+            f"this ONNX model has {n_operators:,} operators, and at most {MOST_OPERATORS:,} are read"
+        )
     return OnnxModel(
         whole.text(2),
         Graph(

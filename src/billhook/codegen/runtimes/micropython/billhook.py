@@ -6,7 +6,7 @@ from array import array
 from binascii import crc32
 from math import exp
 
-# `billhook emit` writes this module with short names and without comments, in at most 6 KB. So that it can: names
+# `billhook emit` writes this module with short names and without comments, in at most 5 KB. So that it can: names
 # that begin with an underscore are its own, there are no f-strings and no arguments by name, and what a function
 # calls its own is the name of nothing else.
 
