@@ -150,7 +150,9 @@ def build_on_cluster(
         client=client,
         partitions=partitions.map(partial(_coded, binned.coding, sample.has_missing)),
     )
-    return compress(on_codes(grown, binned, sample), binned.coding, trial.compression, trial.budget, coded).packed
+    return compress(
+        on_codes(grown, binned, sample, sample.feature_names), binned.coding, trial.compression, trial.budget, coded
+    ).packed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,6 +15,7 @@ from billhook.budget._scoring import score_of
 from billhook.budget._space import GrowthConfig, Trial, first_compression_configs
 from billhook.budget._splits import (
     Split,
+    SplitFeatures,
     TrainingRows,
     row_weights,
     sample_row_numbers,
@@ -180,10 +181,23 @@ class OrderedFeatures:
     """Features of a table whose categories are in an order learned from some rows: see `Recode`."""
 
     table: Table
+    whole: TrainingRows | None = None
 
-    def __call__(self, train: NDArray[np.int64]) -> NDArray[np.float32]:
+    @property
+    def has_missing(self) -> bool:
+        """Whether a value is missing."""
+        return any(
+            bool((column.codes < 0).any() if isinstance(column, Categorical) else np.isnan(column).any())
+            for column in self.table.columns
+        )
+
+    def __call__(self, train: NDArray[np.int64]) -> SplitFeatures:
         """Return the features of all rows, with orders learned from those with these numbers."""
         _, encoding = encode(self.table.take(train), "ordered")
+        return SplitFeatures(self.encoded(encoding), encoding.feature_names, self.has_missing, encoding)
+
+    def encoded(self, encoding: Encoding) -> NDArray[np.float32]:
+        """Return the features of all rows by an encoding of these columns."""
         return encoding.apply(dict(zip(self.table.names, self.table.columns, strict=True)))
 
     def take(self, rows: NDArray[np.int64]) -> "OrderedFeatures":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
+from billhook.budget._column_curve import column_curve
 from billhook.budget._compress import TooSmallError
 from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._last_model import LastModel, learn_last
@@ -142,6 +143,10 @@ def fit(
     if resume is not None:
         resume.check(rows)
         search.outcomes |= {trial: {} for trial in resume.others}  # not to be tried again
+    search.stage = "choosing columns"
+    progress(search)
+    columns = column_curve(search.trying, budget, clock if n_trials is None else None)
+    search.stage = "evaluating"
     search.run()
     best = search.best(budget)
     if best is None:
@@ -152,16 +157,18 @@ def fit(
     except (Exception, KeyboardInterrupt) as error:
         if not keep_best or not is_interruption(error):
             raise
-        search.is_interrupted, last = True, LastModel(best.packed, None)
+        search.is_interrupted, last = True, LastModel(best.packed, encoding=best.encoding)
     others, of_others = _compared(search, best, budget, keep_best=keep_best) if compare else ((), ())
     search.is_built, search.stage = True, "writing the report"
     progress(search)
     runner.clear_caches()
     report = report_on(search, best, last, budget, scoring=scoring, target=target, title=title, notes=notes)
-    report = replace(report, others=others, notes=(*report.notes, *of_others))
-    examples = rows.X[:: -(-rows.n_rows // EXAMPLES)]
-    record = SearchRecord.of(search)
-    return FitResult(last.packed, front_of(search), report, search.is_interrupted, examples, record)
+    report = replace(report, others=others, columns=columns, notes=(*report.notes, *of_others))
+    some = np.arange(0, rows.n_rows, -(-rows.n_rows // EXAMPLES))
+    packed, examples = last.packed, rows.X[some]
+    if last.encoding is not None and rows.recode is not None:  # its features are not those of the other rows
+        packed, examples = packed.with_encoding(last.encoding), rows.recode.take(some).encoded(last.encoding)
+    return FitResult(packed, front_of(search), report, search.is_interrupted, examples, SearchRecord.of(search))
 
 
 def _compared(

@@ -9,10 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from billhook._checks import as_bytes, as_int, at_least_one, n_threads_of, resolve_name
+from billhook._checks import as_bytes, as_int, at_least_one, n_threads_of
 from billhook.budget._clock import Clock, in_time
+from billhook.budget._columns import check_max_features, with_chosen_columns
 from billhook.budget._costs import CostScorer, cost_scorer
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
@@ -23,13 +22,9 @@ from billhook.budget._output import check_output
 from billhook.budget._record import read_record, settings_to_keep
 from billhook.budget._regression_loss import regression_loss
 from billhook.budget._search import Search
-from billhook.budget._splits import TrainingRows
-from billhook.budget._user_ensemble import UserEnsemble
+from billhook.budget._user_model import forest_of_model, notes_on, source_of, user_ensemble_of
 from billhook.cluster import Partitions, connect
 from billhook.codegen import check_max_cycles, target_named
-from billhook.forest import Forest
-from billhook.interop import as_forest
-from billhook.packing import load_forest
 from billhook.tables import (
     CategoricalEncoding,
     Encoding,
@@ -62,6 +57,7 @@ def fit_table(
     categorical: CategoricalEncoding | None = None,
     group: str | None = None,
     split: str | None = None,
+    max_features: int | None = None,
     model: Any = None,
     time_limit: float | None = 60.0,
     n_trials: int | None = None,
@@ -120,6 +116,10 @@ def fit_table(
         A column that is no feature: rows with the same value there, as of one patient, are held out together.
     split : str, optional
         ``"time:COLUMN"``: the latest rows by this column, numbers or dates, are held out. It is no feature.
+    max_features : int, optional
+        The most columns of the table that the model may read, as each is a sensor, say: the best few are chosen, by
+        the rows that are learned from alone. A categorical column counts once, however it is encoded. The model takes
+        these columns only, and the report draws the score over their number.
     model : Forest, fitted estimator, or path of a model file, optional
         An ensemble to compress instead of growing one. Give rows that it has not seen.
     time_limit : float
@@ -168,6 +168,7 @@ def fit_table(
         raise ValueError(f"loss={loss!r} is for trees that are grown here: leave it out, or model")
     if costs is not None and scoring is not None:
         raise ValueError(f"costs say what is best, and so does scoring={scoring!r}: leave one of them out")
+    check_max_features(max_features, model)
     limit = limit_for(budget, target, reserve)
     if max_cycles is not None:
         if target is None:
@@ -196,6 +197,7 @@ def fit_table(
         categorical=categorical,
         group=group,
         split=split,
+        max_features=max_features,
         model=model,
         random_state=seed,
     )
@@ -215,10 +217,10 @@ def fit_table(
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
             unsuitable |= {"costs": costs, "group": group, "split": split, "compare": compare or None}
-            unsuitable["resume"] = resume
+            unsuitable |= {"resume": resume, "max_features": max_features}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
-            forest = None if model is None else _forest_of(model)
+            forest = None if model is None else forest_of_model(model)
             if forest is not None and forest.encoding is not None and categorical is not None:
                 raise ValueError(
                     f"categorical={categorical!r} is for tables that are encoded here, and the model has an encoding "
@@ -247,22 +249,24 @@ def fit_table(
                 clock=clock if n_trials is None else None,
             )
             del read  # its columns, which are in the features now
+            kind = {} if forest is not None else _encoding_of(encoded.encoding)
+            encoded = with_chosen_columns(encoded, max_features, seed=seed, clock=clock if n_trials is None else None)
             result = fit(
                 encoded.rows,
                 limit,
-                user_ensemble=None if forest is None else _user_ensemble(forest, _source_of(model), encoded.rows),
+                user_ensemble=None if forest is None else user_ensemble_of(forest, source_of(model), encoded.rows),
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
                 compare=compare,
                 resume=record,
                 title=title,
-                notes=(*read_notes, *encoded.notes, *_notes_on(model)),
+                notes=(*read_notes, *encoded.notes, *notes_on(model)),
                 **options,
             )
-            result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
+            if result.packed.encoding is None:
+                result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
             if result.record is not None:
-                asked |= {} if forest is not None else _encoding_of(encoded.encoding)
-                result = replace(result, record=replace(result.record, settings=asked))
+                result = replace(result, record=replace(result.record, settings=asked | kind))
     if max_cycles is not None and target is not None:
         result = in_time_of_rows(result, target, max_cycles, as_bytes(reserve, "reserve", least=0))
     if out is not None:
@@ -318,40 +322,6 @@ def _read(
     if not is_frame(table):
         raise TypeError(f"table must be the path of a file or a data frame, not {type(table).__name__}")
     return table_of_frame(table, label, task=task, rounding=rounding, group=group, split=split)
-
-
-def _forest_of(model: Any) -> Forest:
-    return load_forest(model) if isinstance(model, str | PathLike) else as_forest(model)
-
-
-def _source_of(model: Any) -> str:
-    """Return what messages call a model."""
-    return str(model) if isinstance(model, str | PathLike) else "the model"
-
-
-def _user_ensemble(forest: Forest, source: str, rows: TrainingRows) -> UserEnsemble:
-    """Return the forest that is to be made to fit, its features in the order of the rows', if it goes with them."""
-    if (forest.classes is None) != (rows.classes is None):
-        task = "regression" if rows.classes is None else "classification"
-        raise ValueError(
-            f"{source} is for {forest.task}, and the labels are for {task}: say which, as task={forest.task!r}"
-        )
-    if forest.n_features != rows.X.shape[1]:
-        raise ValueError(f"{source} takes {forest.n_features} features, and the table has {rows.X.shape[1]}")
-    if forest.feature_names is None or rows.feature_names is None or forest.feature_names == rows.feature_names:
-        return UserEnsemble.fitted(forest)
-    place = {name: number for number, name in enumerate(rows.feature_names)}
-    for name in forest.feature_names:
-        resolve_name(name, place, f"the table lacks a feature that {source} was trained on,", "it has")
-    # The last entry is for -1: leaves.
-    new_number = np.array([*(place[name] for name in forest.feature_names), -1], np.int32)
-    return UserEnsemble.fitted(replace(forest, feature=new_number[forest.feature], feature_names=rows.feature_names))
-
-
-def _notes_on(model: Any) -> tuple[str, ...]:
-    if model is None:
-        return ()
-    return (f"If {_source_of(model)} was trained on these rows, it looks better on them than on others.",)
 
 
 def _fit_folder(

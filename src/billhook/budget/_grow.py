@@ -3,7 +3,7 @@
 import threading
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,19 @@ class GrowingEnsemble:
     long growing has taken so far.
     """
 
-    def __init__(self, growth: GrowthConfig, rows: TrainingRows, split: Split, bins: BinnedRows, seed: int) -> None:
-        self.growth, self.rows, self.split, self.bins, self.seed = growth, rows, split, bins, seed
+    def __init__(
+        self,
+        growth: GrowthConfig,
+        rows: TrainingRows,
+        split: Split,
+        bins: BinnedRows,
+        seed: int,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self.growth, self.rows, self.split, self.bins, self.seed, self.names = growth, rows, split, bins, seed, names
         self._lock = threading.Lock()
         self._boosting: Boosting | None = None
+        self._middle, self._width = 0.0, 1.0
         self._forest: Forest | None = None
         self.seconds = 0.0
 
@@ -45,7 +54,7 @@ class GrowingEnsemble:
                     forest = self._boosted(n_trees) if n_trees else self._averaged()
                 finally:
                     self.seconds += time.perf_counter() - start
-                self._forest = on_codes(forest, binned, self.rows)
+                self._forest = on_codes(forest, binned, self.rows, self.names)
             return self._forest
 
     def seconds_for(self, n_leaves: int) -> float:
@@ -55,44 +64,26 @@ class GrowingEnsemble:
         return self.seconds * n_rounds(self.growth, n_leaves) / len(self._boosting.trees)
 
     def _boosted(self, n_trees: int) -> Forest:
-        rows, train, growth = self.rows, self.split.train, self.growth
-        y, weight = rows.y[train], rows.weight[train]
-        middle, width = 0.0, 1.0
-        if rows.classes is None and rows.loss.link == "identity":
-            y, middle, width = standardised(y, weight)
-        n_classes = 1 if rows.classes is None else rows.classes.size
+        rows, train = self.rows, self.split.train
         if self._boosting is None:
-            self._boosting = Boosting(
-                self.bins,
-                y,
-                weight,
-                loss=rows.loss.growth if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
-                n_classes=n_classes,
-                max_leaves=growth.leaves,
-                learning_rate=growth.learning_rate,
-                min_weight=growth.min_weight,
-                max_tests=growth.max_tests,
-                reuse_factor=growth.reuse_factor,
-                quantile=rows.loss.quantile,
-                l2=growth.l2,
-                row_share=growth.row_share,
-                column_share=growth.column_share,
-                seed=self.seed,
+            self._boosting, self._middle, self._width = new_boosting(
+                self.growth, rows, train, rows.weight[train], self.bins, self.seed
             )
+        n_classes = 1 if rows.classes is None else rows.classes.size
         while len(self._boosting.trees) < n_trees:
             self._boosting.grow()
         self._boosting.free_memory()  # ensembles are kept, in case that they are to grow on
         n_trees = len(self._boosting.trees)  # more, where growing was broken off before
         forest = forest_of_trees(
             self._boosting.trees,
-            **_fields(rows, n_trees),
+            **self._fields(n_trees),
             tree_weight=np.ones(n_trees),
             averages=False,
             base=self._boosting.base,
             link=rows.loss.link if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
             origin="billhook.boosting",
         )
-        return replace(forest, value=forest.value * width, base=forest.base * width + middle)
+        return replace(forest, value=forest.value * self._width, base=forest.base * self._width + self._middle)
 
     def _averaged(self) -> Forest:
         rows, train, growth = self.rows, self.split.train, self.growth
@@ -114,7 +105,7 @@ class GrowingEnsemble:
         )
         forest = forest_of_trees(
             trees,
-            **_fields(rows, N_TREES),
+            **self._fields(N_TREES),
             tree_weight=np.full(N_TREES, 1.0 / N_TREES),
             averages=True,
             base=np.zeros(1 if rows.classes is None else rows.classes.size),
@@ -125,16 +116,57 @@ class GrowingEnsemble:
         some = slice(None, None, -(-train.size // PRUNING_ROWS))
         return best_first(forest, self.bins.numbers(some), rows.labels[train[some]], weight[some])
 
+    def _fields(self, n_trees: int) -> dict[str, Any]:
+        """Return what forests of all kinds have in common."""
+        classes = self.rows.classes
+        return {
+            "tree_column": np.zeros(n_trees, np.int32),
+            "task": "regression" if classes is None else "classification",
+            "n_features": self.bins.n_features,
+            "classes": classes,
+            "feature_names": self.names,
+        }
 
-def _fields(rows: TrainingRows, n_trees: int) -> dict[str, Any]:
-    """Return what forests of all kinds have in common."""
-    return {
-        "tree_column": np.zeros(n_trees, np.int32),
-        "task": "regression" if rows.classes is None else "classification",
-        "n_features": rows.X.shape[1],
-        "classes": rows.classes,
-        "feature_names": rows.feature_names,
-    }
+
+class ScaledBoosting(NamedTuple):
+    """Boosting on numbers around 0 of about 1, and what they were: times `width`, and `middle` more."""
+
+    boosting: Boosting
+    middle: float
+    width: float
+
+
+def new_boosting(
+    growth: GrowthConfig,
+    rows: TrainingRows,
+    train: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    bins: BinnedRows,
+    seed: int,
+) -> ScaledBoosting:
+    """Return boosting that has not grown a tree yet, on the rows with these numbers, weights and bins."""
+    y, middle, width = rows.y[train], 0.0, 1.0
+    if rows.classes is None and rows.loss.link == "identity":
+        y, middle, width = standardised(y, weight)
+    n_classes = 1 if rows.classes is None else rows.classes.size
+    boosting = Boosting(
+        bins,
+        y,
+        weight,
+        loss=rows.loss.growth if rows.classes is None else "logistic" if n_classes == 2 else "softmax",
+        n_classes=n_classes,
+        max_leaves=growth.leaves,
+        learning_rate=growth.learning_rate,
+        min_weight=growth.min_weight,
+        max_tests=growth.max_tests,
+        reuse_factor=growth.reuse_factor,
+        quantile=rows.loss.quantile,
+        l2=growth.l2,
+        row_share=growth.row_share,
+        column_share=growth.column_share,
+        seed=seed,
+    )
+    return ScaledBoosting(boosting, middle, width)
 
 
 def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
@@ -149,15 +181,15 @@ def n_rounds(growth: GrowthConfig, n_leaves: int) -> int:
     return max(1, -(-n_leaves // growth.leaves))
 
 
-def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows) -> Forest:
-    """Return a forest that was grown on bins with codes for thresholds."""
+def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows, names: tuple[str, ...] | None) -> Forest:
+    """Return a forest that was grown on bins with codes for thresholds, and these names of features."""
     threshold = np.zeros_like(forest.threshold)
     for k, edges in enumerate(binned.edges):
         at = forest.feature == k
         # Beyond the last edge, all go left but those whose value is missing.
         places = np.append(edges, binned.coding.quantizers[k].n_codes - 1)
         threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), edges.size).astype(np.int64)]
-    return replace(forest, threshold=threshold, classes=rows.classes, feature_names=rows.feature_names)
+    return replace(forest, threshold=threshold, classes=rows.classes, feature_names=names)
 
 
 def growth_parameters(growth: GrowthConfig, rows: TrainingRows, seed: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from billhook.budget._search import Search
 from billhook.budget._space import Trial
 from billhook.budget._timing import WORTH_IT
 from billhook.packing import Packed
+from billhook.tables import Encoding
 
 # It may take so many times less than it seems to: what its first trees take tells more.
 MAY_DO = 3.0
@@ -26,11 +27,15 @@ TOO_MANY = "all of them would take several times the memory of the table"
 
 
 class LastModel(NamedTuple):
-    """A model, and how many rows it has learned from and why, where these are fewer than there are."""
+    """A model, and how many rows it has learned from and why, where these are fewer than there are.
+
+    `encoding` is how its features come from columns, where that was learned from these rows.
+    """
 
     packed: Packed
     n_rows: int | None = None
     why: str = ""
+    encoding: Encoding | None = None
 
 
 def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed] | None = None) -> LastModel:
@@ -41,7 +46,7 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
     clock, whole, trial = search.clock, search.whole, best.trial
     n_rows = most = whole.n_rows_of_last(trial)
     too_short = f"time_limit={clock.limit or 0:g} was too short to learn from all"
-    at_hand = LastModel(best.packed, round(search.n_learned_from(best)), too_short)
+    at_hand = LastModel(best.packed, round(search.n_learned_from(best)), too_short, best.encoding)
     if whole is not search.comparing:  # many rows take much memory
         search.trying.clear_caches()
         search.comparing.clear_caches()

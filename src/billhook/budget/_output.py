@@ -32,7 +32,7 @@ def write_fit(
         packed.save(temporary / MODEL)
         report.save(temporary / REPORT)
         if record is not None:
-            (temporary / SEARCH).write_text(record)
+            (temporary / SEARCH).write_text(record, encoding="utf-8")
         target = report.target or "generic"
         emit(packed, temporary / C_PROJECT, target=target, name=name, layout=report.layout, X=examples)
 

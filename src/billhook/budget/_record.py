@@ -27,6 +27,7 @@ KEPT = {
     "target",
     "reserve",
     "max_cycles",
+    "max_features",
     "name",
     "task",
     "loss",
@@ -53,7 +54,7 @@ class RowsRecord(NamedTuple):
     def of(cls, rows: TrainingRows) -> "RowsRecord":
         """Return that of some rows."""
         classes = () if rows.classes is None else tuple(map(str, rows.classes.tolist()))
-        return cls(rows.n_rows, rows.feature_names or (), classes)
+        return cls(rows.n_rows, rows.of_all_columns.feature_names or (), classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ def read_record(folder: str | PathLike[str]) -> SearchRecord:
         what = "it is a file; name the folder" if Path(folder).is_file() else what
         raise FileNotFoundError(f"{folder} is not a fit that can be gone on with: {what}")
     try:
-        known = json.loads(path.read_text())
+        known = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path} is not JSON: {error}") from None
     try:

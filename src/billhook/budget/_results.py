@@ -11,11 +11,15 @@ from billhook.budget._space import Trial
 from billhook.budget._splits import FIRST_FINAL
 from billhook.budget._trial_runner import TrialOutcome
 from billhook.packing import Packed
+from billhook.tables import Encoding
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A trial, and how good its models were on rows they had not seen."""
+    """A trial, and how good its models were on rows they had not seen; `packed` is one of them.
+
+    `encoding` is how its features come from columns, where that is not as for the last model.
+    """
 
     trial: Trial
     nbytes: int
@@ -23,6 +27,7 @@ class Candidate:
     packed: Packed
     is_final: bool
     losses: tuple[float, ...] = ()
+    encoding: Encoding | None = None
 
     @cached_property
     def score(self) -> float:
@@ -72,7 +77,8 @@ class TrialResults:
             if budget is None or nbytes <= budget:
                 scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
                 losses = tuple(outcome.loss for outcome in known if outcome.loss is not None) if final else ()
-                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final, losses))
+                last = (packed[-1], final, losses, known[-1].encoding)
+                candidates.append(Candidate(trial, nbytes, scores, *last))
         # Of equals, the one that did better when it was tried; then the smaller.
         candidates.sort(key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, name_of(c.trial)))
         if candidates and all(c.losses for c in candidates):

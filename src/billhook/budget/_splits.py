@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from billhook._types import RowNumbers, Vector
 from billhook.budget._regression_loss import SQUARES, RegressionLoss
 from billhook.budget._units import Stretches, stretches_of, units_of
+from billhook.tables import Encoding
 
 HELD_OUT = 0.15
 # The number of the first split that finalists are compared on; those of trials are below it.
@@ -23,7 +24,8 @@ class TrainingRows:
     """Rows, their class numbers or targets, and their weights.
 
     `classes` are the labels of the class numbers; None for regression. `recode` learns features that depend on labels
-    again for every split, so that labels of held-out rows are never in them. `loss` is that of regression.
+    again for every split, and which columns they are of, so that labels of held-out rows are never in them. `loss` is
+    that of regression.
 
     Rows of one of the `groups`, numbered from 0, are on one side of every split, and so are equal rows. With `times`
     the rows to judge by are later than all that are learned from.
@@ -49,6 +51,12 @@ class TrainingRows:
         """How many numbers a leaf has."""
         return 1 if self.classes is None or self.classes.size <= 2 else self.classes.size
 
+    @property
+    def of_all_columns(self) -> "TrainingRows":
+        """The rows with all columns, where these are chosen ones."""
+        whole = None if self.recode is None else self.recode.whole
+        return self if whole is None else whole
+
     @cached_property
     def has_missing(self) -> bool:
         """Whether a value is missing."""
@@ -58,12 +66,25 @@ class TrainingRows:
     @cached_property
     def units(self) -> RowNumbers | None:
         """For each row the number of what is never parted; None if every row is alone."""
-        return units_of(self.X, self.y, self.groups)
+        whole = self.of_all_columns
+        return units_of(self.X, self.y, self.groups) if whole is self else whole.units
 
     @cached_property
     def stretches(self) -> Stretches | None:
         """The stretches of time that are held out; None without times."""
         return None if self.times is None else stretches_of(self.times, self.y)
+
+    def take(self, some: RowNumbers) -> "TrainingRows":
+        """Return the rows with these numbers."""
+        return replace(
+            self,
+            X=self.X[some],
+            y=self.y[some],
+            weight=self.weight[some],
+            recode=None if self.recode is None else self.recode.take(some),
+            groups=None if self.groups is None else self.groups[some],
+            times=None if self.times is None else self.times[some],
+        )
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -128,14 +149,34 @@ def training_rows(
     return TrainingRows(X, numbers, weights, classes, feature_names, **apart)
 
 
+class SplitFeatures(NamedTuple):
+    """The features of all rows, as learned from some of them.
+
+    `has_missing` says whether a value is missing: not whether rows have a category that those do not. `encoding` is
+    how features come from the columns of a table; None for that of the last model.
+    """
+
+    X: NDArray[np.float32]
+    names: tuple[str, ...] | None
+    has_missing: bool
+    encoding: Encoding | None = None
+
+
 class Recode(Protocol):
     """Makes the features of all rows, as learned from some of them."""
 
-    def __call__(self, train: RowNumbers) -> NDArray[np.float32]:
+    @property
+    def whole(self) -> TrainingRows | None:
+        """The rows with all columns, if features of some are made."""
+
+    def __call__(self, train: RowNumbers) -> SplitFeatures:
         """Return the features of all rows, learned from those with these numbers."""
 
     def take(self, some: RowNumbers) -> "Recode":
         """Return this for some of the rows."""
+
+    def encoded(self, encoding: Encoding) -> NDArray[np.float32]:
+        """Return the features of all rows by an encoding that a call has returned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,17 +281,7 @@ def sample_rows(rows: TrainingRows, most: int, seed: int) -> TrainingRows:
     """Return some of the rows, at random, and one of every class at least; all if there are not more."""
     if rows.n_rows <= most:
         return rows
-    some = sample_row_numbers(rows.y if rows.classes is not None else None, rows.n_rows, most, seed)
-    recode = None if rows.recode is None else rows.recode.take(some)
-    return replace(
-        rows,
-        X=rows.X[some],
-        y=rows.y[some],
-        weight=rows.weight[some],
-        recode=recode,
-        groups=None if rows.groups is None else rows.groups[some],
-        times=None if rows.times is None else rows.times[some],
-    )
+    return rows.take(sample_row_numbers(rows.y if rows.classes is not None else None, rows.n_rows, most, seed))
 
 
 def sample_row_numbers(labels: NDArray[Any] | None, n_rows: int, most: int, seed: int) -> RowNumbers:

@@ -18,12 +18,22 @@ from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
 from billhook.budget._space import GrowthConfig, Trial
-from billhook.budget._splits import FIRST_FINAL, Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
+from billhook.budget._splits import (
+    FIRST_FINAL,
+    Split,
+    SplitFeatures,
+    TrainingRows,
+    all_rows,
+    sample_rows,
+    some_rows,
+    split_rows,
+)
 from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
 from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowCodes, code_features
+from billhook.tables import Encoding
 
 # The number of the split that holds out nothing.
 ALL = -1
@@ -45,7 +55,8 @@ class TrialOutcome:
 
     `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
     `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
-    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model.
+    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model. `encoding` is how the features
+    of the model come from columns, where that is learned from the rows of each split.
     """
 
     trial: Trial
@@ -57,6 +68,7 @@ class TrialOutcome:
     stages: tuple[Stage, ...] = ()
     loss: float | None = None
     saved: int = 0
+    encoding: Encoding | None = None
 
 
 class TrialBatch(NamedTuple):
@@ -158,7 +170,8 @@ class TrialRunner:
         is_shown = packed is not None and split.number == FIRST_FINAL
         shown = self._scored(stages, trial, split, score) if is_shown else ()
         loss = None if packed is None or split.number < FIRST_FINAL else self._loss(packed, split)
-        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss, saved)
+        encoding = None if packed is None else self.split_features(split).encoding
+        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss, saved, encoding)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -194,7 +207,7 @@ class TrialRunner:
             codes[train],
             rows.labels[train],
             rows.weight[train],
-            rows.has_missing,
+            self.split_features(split).has_missing,
             rows.loss.refinement if rows.classes is None else "cross_entropy",
             is_quick,
         )
@@ -216,12 +229,21 @@ class TrialRunner:
 
     def features(self, split: Split) -> NDArray[np.float32]:
         """Return the features of all rows, as learned from the training rows of a split."""
+        return self.split_features(split).X
+
+    def split_features(self, split: Split) -> SplitFeatures:
+        """Return the features of all rows, as learned from the training rows of a split, and their names."""
         recode = self.rows.recode
         if recode is None or split.number == ALL:
-            return self.rows.X
-        features: NDArray[np.float32] = self._cached(
-            self._features, KEPT_FEATURES, split.number, lambda: recode(split.train)
-        )
+            return SplitFeatures(self.rows.X, self.rows.feature_names, self.rows.has_missing)
+
+        def learn() -> SplitFeatures:
+            start = time.perf_counter()
+            learned = recode(split.train)
+            self._seconds["features", split.number] = time.perf_counter() - start
+            return learned
+
+        features: SplitFeatures = self._cached(self._features, KEPT_FEATURES, split.number, learn)
         return features
 
     def split(self, number: int) -> Split:
@@ -273,10 +295,12 @@ class TrialRunner:
         number = ALL if self.rows.recode is None else split.number
         parts = ((growth.bits, number), (growth.bits, growth.bins, number))
         binning = sum(self._seconds.get(part, 0.0) for part in parts)
+        # What features are is learned from some rows only, however many there are: no trial takes longer by it.
+        spent = binning + self._seconds.get(("features", split.number), 0.0)
         growing = self._forests.get(_key(growth, split))
         if not isinstance(growing, GrowingEnsemble):
-            return SharedSeconds(binning, binning)
-        return SharedSeconds(binning + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
+            return SharedSeconds(spent, binning)
+        return SharedSeconds(spent + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
 
     def seconds_to_grow(self, trial: Trial, split: Split) -> float:
         """Grow the first trees of a trial, of boosted ones, and return about how long the others will take."""
@@ -312,7 +336,14 @@ class TrialRunner:
             self._forests,
             KEPT_FORESTS,
             key,
-            lambda: GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed),
+            lambda: GrowingEnsemble(
+                growth,
+                self.rows,
+                split,
+                self._bins(growth, split, binned),
+                self.seed,
+                self.split_features(split).names,
+            ),
         )
         return growing.forest(n_leaves, binned), binned.coding, binned.codes
 

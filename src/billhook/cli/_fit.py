@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
                 categorical=arguments.categorical,
                 group=arguments.group,
                 split=arguments.split,
+                max_features=arguments.max_features,
                 model=arguments.model,
                 time_limit=arguments.time_limit,
                 n_trials=arguments.trials,

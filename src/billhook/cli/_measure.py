@@ -30,10 +30,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each target."""
     model = load(arguments.model)
     packed = packed_as_asked(model, arguments, {})
-    table = read_features(
-        arguments.table, arguments.label, categorical=categorical_of(packed), rounding=packed.rounding
-    )
-    X = features_of(table, packed)
+    with ProgressDisplay("reading"):
+        table = read_features(
+            arguments.table, arguments.label, categorical=categorical_of(packed), rounding=packed.rounding
+        )
+        X = features_of(table, packed)
     names = (
         [target.name for target in targets()] if arguments.target == "all" else [target_named(arguments.target).name]
     )

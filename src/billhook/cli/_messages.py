@@ -35,6 +35,7 @@ PARAMETERS = (
     "loss",
     "max_cycles",
     "max_depth",
+    "max_features",
     "max_leaves",
     "max_rows",
     "memory_limit",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.forest import Forest
 from billhook.packing import Packed, load_forest
@@ -35,8 +36,9 @@ def check_out(arguments: argparse.Namespace) -> None:
 
 def read_rows(path: str, label: str, forest: Forest | Packed) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Return the rows of a table for this forest, and their labels as it knows them."""
-    table = read_features(path, label, categorical=categorical_of(forest), rounding=forest.rounding)
-    return features_of(table, forest), labels_like(table.y, forest.classes)
+    with ProgressDisplay("reading"):
+        table = read_features(path, label, categorical=categorical_of(forest), rounding=forest.rounding)
+        return features_of(table, forest), labels_like(table.y, forest.classes)
 
 
 def categorical_of(model: Forest | Packed) -> frozenset[str]:

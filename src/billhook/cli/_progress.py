@@ -5,7 +5,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self, TextIO
+
+from billhook._progress import shown_by
 
 if TYPE_CHECKING:
     from billhook.cli._bar import Bar
@@ -18,8 +21,9 @@ BETWEEN_LINES = 10.0
 class ProgressDisplay:
     """Shows what is being done, how much of it is done, how long the rest takes, and a note, as the best so far.
 
-    It is called with what is done and with all there is to do, as often as one likes, from any thread. What is shown
-    goes to stderr. On a terminal, it is gone when the display ends.
+    It is called with what is done and with all there is to do, as often as one likes, from any thread; as a context
+    it shows what loops tell of themselves too, such as those that read a table. What is shown goes to stderr. On a
+    terminal, it is gone when the display ends.
 
     Parameters
     ----------
@@ -54,6 +58,8 @@ class ProgressDisplay:
         self.is_terminal = self.out.isatty() and os.environ.get("TERM") != "dumb"
         self._bar: Bar | None = None
         self._first: tuple[float, float] | None = None
+        self._total = 0.0
+        self._shown = ExitStack()
         self._next_line = UNTIL_FIRST_LINE
         self._last_note = ""
         self._lock = threading.Lock()
@@ -65,8 +71,8 @@ class ProgressDisplay:
         """Show that so much of all is done; `amount` says it in words, by default "3 of 8 steps"."""
         self.doing = self.doing if doing is None else doing
         seconds = self.now() - self.start
-        if self._first is None:
-            self._first = seconds, done
+        if self._first is None or total != self._total:  # other work goes at another pace
+            self._first, self._total = (seconds, done), total
         left = seconds_left(seconds - self._first[0], done - self._first[1], total - done)
         share = min(done / total, 1.0) if total else 0.0
         text = f"{done:,} of {total:,} {self.unit}" if amount is None else amount
@@ -96,9 +102,11 @@ class ProgressDisplay:
             self._next_line = seconds + BETWEEN_LINES
 
     def __enter__(self) -> Self:
+        self._shown.enter_context(shown_by(self))
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._shown.close()
         self.end()
 
     def end(self) -> None:

@@ -100,6 +100,11 @@ class Boosting:
         """How many numbers a leaf has."""
         return self._grower.n_outputs
 
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        """What the trees so far add up to, of all rows: (rows, outputs), those without weight too."""
+        return self._score[:, : self.n_outputs]
+
     def grow(self) -> GrownTree:
         """Grow one tree more, and return it."""
         check_time()

@@ -20,7 +20,7 @@ from billhook.tables._collect import (
     grouped,
 )
 from billhook.tables._columns import Categorical
-from billhook.tables._text import about_n_lines, opened, sample_of
+from billhook.tables._text import about_n_lines, opened, sample_of, tell_how_far
 
 NUMBERS = ("numeric", "real", "integer")
 # A quoted text, in which a backslash takes away a quote's meaning; or anything up to a comma.
@@ -57,7 +57,7 @@ class Arff(NamedTuple):
 
     def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns."""
-        return self._columns(self._blocks, asked)
+        return self._columns(partial(self._blocks, is_told=True), asked)
 
     @property
     def about_n_rows(self) -> int | None:
@@ -113,9 +113,12 @@ class Arff(NamedTuple):
         if unknown:
             raise ValueError(f"{self.path} does not declare {unknown[0]!r} as a value of {attribute.name!r}")
 
-    def _blocks(self) -> Iterator[TextRows]:
+    def _blocks(self, *, is_told: bool = False) -> Iterator[TextRows]:
         with opened(self.path) as file:
-            yield from blocks_of(self._rows(file))
+            for block in blocks_of(self._rows(file)):
+                if is_told:
+                    tell_how_far(self.path, file)
+                yield block
 
     def _rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         for number, line in enumerate(lines, start=1):

@@ -31,7 +31,7 @@ from billhook.tables._decimal_commas import (
     is_with_comma,
     with_point,
 )
-from billhook.tables._text import about_n_lines, has_comma, opened, sample_of
+from billhook.tables._text import about_n_lines, has_comma, opened, sample_of, tell_how_far
 
 BLANKS = " "
 # A cell may well hold a comma or blanks, seldom the others.
@@ -62,7 +62,7 @@ class Delimited(NamedTuple):
 
     def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns."""
-        return self._columns(self._blocks, asked, self._commas(asked))
+        return self._columns(partial(self._blocks, is_told=True), asked, self._commas(asked))
 
     @property
     def about_n_rows(self) -> int | None:
@@ -81,7 +81,7 @@ class Delimited(NamedTuple):
         if self.delimiter == "," or not has_comma(self.path):
             return NO_COMMAS
         as_they_are = asked.categorical.union(asked.apart) - {asked.label}
-        commas = commas_in(self._blocks(), [None if name in as_they_are else name for name in self.names])
+        commas = commas_in(self._blocks(is_told=True), [None if name in as_they_are else name for name in self.names])
         why = "" if asked.label is None else commas.why_unclear(asked.label)
         if why:
             raise ValueError(f"the label column {asked.label!r} of {self.path} {why}")
@@ -124,7 +124,7 @@ class Delimited(NamedTuple):
         more = f" and of {others} other{'s' if others > 1 else ''}" if others else ""
         return (f"Numbers of column {names[0]!r}{more} have decimal commas.",)
 
-    def _blocks(self) -> Iterator[TextRows]:
+    def _blocks(self, *, is_told: bool = False) -> Iterator[TextRows]:
         with opened(self.path) as file:
             for _ in range(self.n_above):
                 next(file)
@@ -139,6 +139,8 @@ class Delimited(NamedTuple):
                     if any(row[-1].strip() for row in block):
                         raise ValueError(_ragged(self))
                     block = [row[:-1] for row in block]
+                if is_told:
+                    tell_how_far(self.path, file)
                 yield block
 
 

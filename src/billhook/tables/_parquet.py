@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook._progress import tell_progress
 from billhook.tables._collect import (
     MOST_TEXTS,
     FileBlocks,
@@ -36,7 +37,16 @@ class Parquet(NamedTuple):
 
     def read(self, asked: ReadOptions) -> FileColumns:
         """Return the columns, read one after the other."""
-        return self._columns(self._cells, asked)
+        wanted = [name for name in self.names if asked.wants(name)]
+        place = {name: number for number, name in enumerate(wanted)}
+
+        def cells_of(name: str) -> Any:
+            tell_progress(
+                f"reading {self.path.name}", place[name], len(wanted), f"{place[name]:,} of {len(wanted):,} columns"
+            )
+            return self._cells(name)
+
+        return self._columns(cells_of, asked)
 
     @property
     def about_n_rows(self) -> int | None:

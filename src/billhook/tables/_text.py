@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from billhook._deadline import check_time
+from billhook._progress import is_shown, tell_progress
 
 GZIP = b"\x1f\x8b"
 SAMPLE = 2**16
+MEGABYTE = 10**6
 BINARY = {
     b"PK\x03\x04": "a zip file or a spreadsheet; save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet; save the sheet as CSV",
@@ -43,6 +45,16 @@ def opened(path: Path) -> Iterator[TextIO]:
                 raise ValueError(f"{path} is a damaged .gz file: {error}") from None
             except csv.Error as error:
                 raise ValueError(f"{path} cannot be read as a table: {error}; is a quote not closed?") from None
+
+
+def tell_how_far(path: Path, file: TextIO) -> None:
+    """Tell how much of an opened file has been read, of a compressed one too."""
+    if not is_shown():
+        return
+    binary: Any = file.buffer
+    done, total = getattr(binary, "fileobj", binary).tell(), path.stat().st_size
+    amount = f"{done / MEGABYTE:,.1f} of {total / MEGABYTE:,.1f} MB"
+    tell_progress(f"reading {path.name}", done, total, amount)
 
 
 def about_n_lines(path: Path) -> int | None:

@@ -1,6 +1,7 @@
 """The charts of a search: what is drawn where, in percent of the chart from the left and from above."""
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # Scores further below the best than so many times the spread of the best nine tenths are drawn at the lower edge.
 MOST_SPREAD = 4.0
 MOST_DOTS = 2_000
+# Marks of an axis have so much room, in percent.
+LEAST_APART = 4.0
 RADIUS = {"once": 3, "final": 3.5, "front": 4.5, "chosen": 7}
 KINDS = {
     "once": "evaluated once",
@@ -75,6 +78,23 @@ class ResidualsChart(NamedTuple):
     up: list[Tick]
     zero: float
     dots: list[tuple[float, float]]
+
+
+class ColumnDot(NamedTuple):
+    """A number of columns as it is drawn."""
+
+    x: float
+    y: float
+    is_chosen: bool
+
+
+class ColumnsChart(NamedTuple):
+    """Scores over the number of columns that models read; lines go from one to the next."""
+
+    across: list[Tick]
+    up: list[Tick]
+    lines: list[tuple[float, float, float, float]]
+    dots: list[ColumnDot]
 
 
 class LayoutDot(NamedTuple):
@@ -144,6 +164,22 @@ def scatter_chart(errors: NDArray[np.float64]) -> ScatterChart | None:
     scale = padded(float(rows.min()), float(rows.max()))
     dots = [(scale.at(true), 100 - scale.at(predicted)) for true, predicted in rows.tolist()]
     return ScatterChart(round_ticks(scale, number_text), dots)
+
+
+def columns_chart(report: "FitReport") -> ColumnsChart | None:
+    """Return scores over numbers of columns, these on a logarithmic scale; None if there are none."""
+    points = report.columns
+    if not points:
+        return None
+    x = padded(0.0, log2(points[-1].n_columns))
+    y = padded(min(point.score for point in points), max(point.score for point in points))
+    dots = [ColumnDot(x.at(log2(point.n_columns)), 100 - y.at(point.score), point.is_chosen) for point in points]
+    across: list[Tick] = []
+    for dot, point in zip(dots, points, strict=True):
+        if not across or dot.x - across[-1].at > LEAST_APART:
+            across.append(Tick(dot.x, f"{point.n_columns:,}"))
+    up = round_ticks(y, share_text, at_most=1.0) if is_share(report.scoring) else round_ticks(y, number_text)
+    return ColumnsChart(across, up, [(a.x, a.y, b.x, b.y) for a, b in pairwise(dots)], dots)
 
 
 def layouts_chart(report: "FitReport") -> LayoutsChart | None:

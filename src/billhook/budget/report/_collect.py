@@ -36,7 +36,7 @@ def report_on(
         task="classification" if rows.classes is not None else "regression",
         scoring=_scoring_name(scoring, rows),
         n_rows=rows.n_rows,
-        n_features=rows.X.shape[1],
+        n_features=rows.of_all_columns.X.shape[1],
         budget=budget,
         nbytes=packed.nbytes,
         target=None if target is None else target.name,

@@ -11,6 +11,7 @@ from billhook.budget.report._chart import (
     KINDS,
     RADIUS,
     candidates_chart,
+    columns_chart,
     kind_of,
     label_of,
     layouts_chart,
@@ -34,8 +35,11 @@ TARGET_HEADS = (
     Head("flash", is_number=True),
     Head("RAM", is_number=True),
 )
+COLUMN_HEADS = (Head("columns", is_number=True), Head("score", is_number=True), Head("read in addition"))
 LAYOUT_HEADS = (Head("layout"), Head("fits"), Head("flash", is_number=True), Head("cycles a row", is_number=True))
 OTHER_HEADS = (Head("model"), Head("bytes", is_number=True), Head("score", is_number=True), Head("settings"))
+# Of columns that are read in addition.
+MOST_NAMES = 8
 POINT_AT = "Point at a dot, or use the arrow keys, to see its settings."
 
 
@@ -104,6 +108,9 @@ def page(report: "FitReport") -> str:
         panel=_panel(report),
         front=_front(report),
         target_heads=TARGET_HEADS,
+        columns=columns_chart(report),
+        column_heads=COLUMN_HEADS,
+        listed=listed,
         layouts=layouts_chart(report),
         layout_heads=LAYOUT_HEADS,
         other_heads=OTHER_HEADS,
@@ -120,6 +127,12 @@ def page(report: "FitReport") -> str:
             "Versions": ", ".join(f"{name} {version}" for name, version in report.versions.items()),
         },
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names, and of many how many more there are."""
+    n_more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {n_more:,} more" if n_more > 0 else "")
 
 
 def _spread(report: "FitReport") -> str:

@@ -14,6 +14,7 @@ from billhook.budget.report._page import page
 from billhook.codegen import LayoutCost, LayoutName, TargetFit
 
 if TYPE_CHECKING:
+    from billhook.budget._column_curve import ColumnPoint
     from billhook.budget._other_models import OtherModel
 
 
@@ -72,6 +73,8 @@ class FitReport:
         fits the target. Empty if one does.
     others : tuple of OtherModel
         What other libraries make of the same bytes, if that was asked for.
+    columns : tuple of ColumnPoint
+        With `max_features`: scores of models of one configuration that read fewer columns and more.
     """
 
     title: str
@@ -98,6 +101,7 @@ class FitReport:
     layouts: tuple[LayoutCost, ...] = ()
     too_slow: str = ""
     others: "tuple[OtherModel, ...]" = ()
+    columns: "tuple[ColumnPoint, ...]" = ()
 
     @property
     def score(self) -> float:

@@ -18,6 +18,7 @@ def add_to(commands: Any) -> None:
             "billhook fit wine.csv --label kind --target arduino-uno --reserve 20KB --out wine",
             "billhook fit wine.csv --label kind --target arduino-uno --budget 4KB --max-cycles 20000 --out wine",
             "billhook fit wine.csv --label kind --budget 4KB --trials 50 --seed 1 --out wine",
+            "billhook fit wine.csv --label kind --budget 4KB --max-features 3 --out wine",
             "billhook fit --resume wine --time-limit 600",
         ),
         formatter_class=HelpFormatter,
@@ -34,6 +35,9 @@ def add_to(commands: Any) -> None:
     )
     data.add_argument("--group", metavar="COLUMN", help="hold out rows with the same value there together")
     data.add_argument("--split", metavar="time:COLUMN", help="hold out the latest rows by this column")
+    data.add_argument(
+        "--max-features", type=int, metavar="N", help="read at most N columns of the table, as few sensors: the best"
+    )
     data.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
     size = parser.add_argument_group("size of the model")
     size.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")
