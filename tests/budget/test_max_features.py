@@ -168,7 +168,7 @@ def test_a_fit_is_gone_on_with_the_same_number(frame, tmp_path):
         ({"max_features": 0}, "max_features must be at least 1, not 0"),
         ({"max_features": -3}, "max_features must be at least 1, not -3"),
         ({"max_features": 1.5}, "max_features must be a whole number, not 1.5"),
-        ({"max_features": 2, "model": "forest.bhk"}, "leave max_features out, or model"),
+        ({"max_features": 2, "model": "forest.bhk"}, "the trees of a model are there already: leave one of them out"),
     ],
 )
 def test_what_cannot_be(frame, options, says):

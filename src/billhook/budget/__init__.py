@@ -17,7 +17,7 @@ from billhook.budget._space import settings_of
 from billhook.budget._splits import TrainingRows, training_rows
 from billhook.budget._units import equal_rows
 from billhook.budget._user_ensemble import UserEnsemble
-from billhook.budget.report import FitReport
+from billhook.budget.report import FitReport, error_measures
 
 __all__ = [
     "Candidate",
@@ -39,6 +39,7 @@ __all__ = [
     "choose_encoding",
     "encode_table",
     "equal_rows",
+    "error_measures",
     "fit",
     "fit_on_cluster",
     "fit_table",

@@ -74,6 +74,15 @@ class TrainingRows:
         """The stretches of time that are held out; None without times."""
         return None if self.times is None else stretches_of(self.times, self.y)
 
+    @cached_property
+    def n_learned_from(self) -> tuple[float, float]:
+        """About how many rows trials learn from, and finalists: with times, those before what they are judged by."""
+        stretches = self.stretches
+        if stretches is None:
+            return (1.0 - HELD_OUT) * self.n_rows, (1.0 - HELD_OUT) * self.n_rows
+        begins = [begin for begin, _ in stretches.bounds]
+        return float(np.mean(begins[-stretches.n_earlier :])), float(np.mean(begins[: stretches.n_latest]))
+
     def take(self, some: RowNumbers) -> "TrainingRows":
         """Return the rows with these numbers."""
         return replace(

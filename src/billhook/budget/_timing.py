@@ -3,7 +3,7 @@
 from billhook.budget._clock import Clock
 from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial
-from billhook.budget._splits import FIRST_FINAL, HELD_OUT
+from billhook.budget._splits import FIRST_FINAL
 from billhook.budget._trial_runner import TrialRunner
 
 # The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
@@ -48,7 +48,8 @@ class TimedResults(TrialResults):
 
     def n_learned_from_in(self, *, is_final: bool) -> float:
         """Return about how many rows a trial, or a finalist, learns from."""
-        return (1.0 - HELD_OUT) * (self.comparing if is_final else self.trying).rows.n_rows
+        of_trials, of_finalists = (self.comparing if is_final else self.trying).rows.n_learned_from
+        return of_finalists if is_final else of_trials
 
     def seconds_of_last(self, trial: Trial) -> float:
         """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""

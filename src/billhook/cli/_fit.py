@@ -121,12 +121,22 @@ def _check_resume(arguments: argparse.Namespace) -> None:
             )
 
 
+def _check_demo(arguments: argparse.Namespace) -> None:
+    """Refuse what says which rows to learn from, or what they are."""
+    if arguments.table is not None:
+        raise ValueError(f"--demo brings its own rows, and {arguments.table} are others: leave one of them out")
+    for option in ("label", "task", "group", "split", "model"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--demo brings its own rows and labels: leave --{option} out")
+
+
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what only the command line can say, before anything is read."""
     if arguments.resume is not None:
         _check_resume(arguments)
         return
     if arguments.demo:
+        _check_demo(arguments)
         arguments.budget = arguments.budget or (None if arguments.target else DEMO_BUDGET)
     elif arguments.table is None:
         raise ValueError("give a table to learn from, as in `billhook fit TABLE --label COLUMN`; or --demo")
@@ -187,7 +197,7 @@ def _summary(result: FitResult) -> list[tuple[str, str]]:
             "learned from",
             f"{report.title}: {count_of(report.n_rows, 'row')}, {count_of(report.n_features, 'feature')}, {predicts}",
         ),
-        (f"held-out {report.scoring}", _score_text(report)),
+        (f"held-out {report.scoring.replace('_', ' ')}", _score_text(report)),
         ("model", f"{packed.nbytes:,} bytes of {report.budget:,}; {_shape(packed)}"),
     ]
     if report.error_measures is not None:

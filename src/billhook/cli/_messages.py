@@ -80,6 +80,8 @@ PIECES = re.compile(
             rf"(?<![-\w.])(?P<parameter>{NAMES})=(?P<value>{QUOTED}|True|False|None|[+-]?\d[\d.e+-]*(?!\w))",
             # As in "use leaf_bits": with an underscore it can be nothing else.
             rf"(?<![-\w.])(?P<name>{WITH_UNDERSCORE})(?![\w=]|\.\w)",
+            # As in "leave costs out".
+            rf"(?<=leave )(?P<left>{NAMES})(?= out)",
             # Not as in "a split must have two children".
             rf"(?<![-\w.])(?<!\ba )(?P<subject>{NAMES})(?= (?:must|keeps|says)\b)",
         )
@@ -102,6 +104,8 @@ def as_options(message: str) -> str:
     'the folder is not empty; --force replaces files in it'
     >>> as_options("a codebook needs leaves of more than one number: use leaf_bits")
     'a codebook needs leaves of more than one number: use --leaf-bits'
+    >>> as_options("this is regression: leave costs out")
+    'this is regression: leave --costs out'
     >>> as_options("class_weight must be None for regression, not 'balanced': there are no classes")
     'leave --class-weight out for regression: there are no classes'
 
@@ -119,7 +123,7 @@ def _translated(match: re.Match[str]) -> str:
     if match["unwanted"] is not None:
         return f"leave {_option(match['unwanted'])} out{match['reason']}"
     if match["parameter"] is None:
-        return _option(match["name"] or match["subject"])
+        return _option(match["name"] or match["left"] or match["subject"])
     value = match["value"].strip("'\"")
     return _option(match["parameter"]) if value == "True" else f"{_option(match['parameter'])} {value}"
 

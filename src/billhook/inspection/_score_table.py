@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook.budget import error_measures
 from billhook.forest import Forest
 from billhook.inspection._models import model_of
 from billhook.inspection._rows import rows_for
@@ -99,14 +100,9 @@ def scores_of(model: Forest | Packed, X: NDArray[np.float32], y: NDArray[Any]) -
 
 def regression_measures(y: ArrayLike, predicted: NDArray[np.float64]) -> dict[str, float]:
     """Return R2, unless all targets are the same, the mean absolute and the root mean squared error."""
-    target = np.asarray(y, np.float64)
-    error = target - predicted
-    spread = float(np.square(target - target.mean()).sum())
-    measures = {"R2": 1.0 - float(np.square(error).sum()) / spread} if spread > 0.0 else {}
-    return measures | {
-        "mean absolute error": float(np.abs(error).mean()),
-        "root mean squared error": float(np.sqrt(np.square(error).mean())),
-    }
+    r2, absolute, squared = error_measures(np.stack([np.asarray(y, np.float64), predicted], axis=1))
+    measures = {} if np.isnan(r2) else {"R2": r2}
+    return measures | {"mean absolute error": absolute, "root mean squared error": squared}
 
 
 def _of_classes(

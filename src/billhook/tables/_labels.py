@@ -74,8 +74,9 @@ def check_present(cells: NDArray[Any], where: str, missing: frozenset[str], n_be
     if not absent:
         return
     rows = [row for row, cell in enumerate(cells.tolist(), n_before + 1) if _is_absent(cell, missing)]
+    cells_text = "1 empty cell" if len(rows) == 1 else f"{len(rows):,} empty cells"
     raise ValueError(
-        f"{where} has {len(rows):,} empty cells among {n_before + len(cells):,}, the first in row {rows[0]:,}: fill "
+        f"{where} has {cells_text} among {n_before + len(cells):,}, the first in row {rows[0]:,}: fill "
         "them in, or remove these rows"
     )
 

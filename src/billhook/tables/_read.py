@@ -1,5 +1,6 @@
 """Tables read from files, for training or for prediction."""
 
+import errno
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -177,6 +178,8 @@ def _tables(path: Path, source: TableFile, label: str | None, blocks: Iterator[F
 
 def _source(path: Path) -> TableFile:
     """Return a reader for the file, by its content or its suffix."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
     with path.open("rb") as file:
         begin = file.read(4)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.budget._regression_loss import SQUARES
 from billhook.html import Head, count_text
 
 # More classes than this have no room in a matrix; so many pairs of them are shown instead.
@@ -74,10 +75,10 @@ class ErrorMeasures(NamedTuple):
 
 def error_measures(errors: NDArray[np.float64]) -> ErrorMeasures:
     """Return how far off predictions are, from true and predicted values (rows, 2)."""
-    off = errors[:, 1] - errors[:, 0]
-    spread = float(((errors[:, 0] - errors[:, 0].mean()) ** 2).mean())
-    square = float((off**2).mean())
-    return ErrorMeasures(1.0 - square / spread if spread else np.nan, float(np.abs(off).mean()), square**0.5)
+    true, predicted = errors.T
+    off = predicted - true
+    r2 = SQUARES.score(predicted, true, np.ones(len(errors))) if (true != true[0]).any() else np.nan
+    return ErrorMeasures(r2, float(np.abs(off).mean()), float(np.sqrt((off**2).mean())))
 
 
 def errors_text(errors: NDArray[np.float64]) -> str:
