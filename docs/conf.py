@@ -82,7 +82,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "remove_config_comments": True,
     "plot_gallery": "True",
-    "image_scrapers": ("matplotlib", "site_style.scrape_returned"),
+    "image_scrapers": ("site_style.scrape_returned", "matplotlib"),  # which closes those that it saves
     "reset_modules": ("site_style.reset",),
     "log_level": {"backreference_missing": "debug"},
 }

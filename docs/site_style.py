@@ -42,10 +42,11 @@ def scrape_returned(block, block_vars, gallery_conf) -> str:
 
     if block[0] != "code":
         return ""
-    known = [plt.figure(number) for number in plt.get_fignums()]
+    for number in plt.get_fignums():
+        plt.figure(number).is_on_the_page = True  # by the scraper of pyplot's figures, which comes next
     paths = []
     for value in list(block_vars["example_globals"].values()):
-        if isinstance(value, Figure) and value not in known and not hasattr(value, "is_on_the_page"):
+        if isinstance(value, Figure) and not hasattr(value, "is_on_the_page"):
             value.is_on_the_page = True
             path = next(block_vars["image_path_iterator"])
             with catch_warnings(action="ignore", category=UserWarning):  # of a layout that it does without

@@ -96,7 +96,7 @@ def test_of_many_classes_the_most_common_mistakes_are_printed(tmp_path, capsys):
         ("predict forest.bhk rows.csv --force", "--force replaces a file: name it with --out FILE"),
         ("predict . rows.csv", "or the folder of a fit"),
         ("score forest.bhk rows.csv --label kin", "has no column 'kin'; did you mean 'kind'?"),
-        ("score forest.bhk gap.csv --label kind", "has 1 empty cells among 1, the first in row 1"),
+        ("score forest.bhk gap.csv --label kind", "has 1 empty cell among 1, the first in row 1"),
     ],
 )
 def test_wrong_inputs_are_said_in_one_line(files, arguments, message, capsys, monkeypatch):

@@ -82,6 +82,8 @@ def test_every_example_was_executed_and_has_a_picture(site):
         page = (site / path.parent.name / f"{path.stem}.html").read_text()
         assert "sphx-glr-single-img" in page or "sphx-glr-horizontal" in page, path.name
         assert "Traceback" not in page, path.name
+        pictures = sorted(set(re.findall(r'src="\.\./(_images/[^"]+)"', page)))
+        assert len({(site / name).read_bytes() for name in pictures}) == len(pictures), f"{path.name}: one twice"
         assert f"{path.name}" in page, "its source can be downloaded"
 
 

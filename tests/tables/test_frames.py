@@ -354,7 +354,7 @@ def test_labels_beside_a_frame(frame_of, rows):
         ({"a": [1, 2], "size": [1, 2]}, "sise", "the data frame has no column 'sise'; did you mean 'size'"),
         ({"a": [1, 2]}, "a", "the data frame has no column beside 'a'"),
         ({"a": [1, 2], "y": [1, 1]}, "y", "the label column 'y' of the data frame is 1 in every row"),
-        ({"a": [1, 2], "y": ["x", None]}, "y", "'y' of the data frame has 1 empty cells among 2, the first in row 2"),
+        ({"a": [1, 2], "y": ["x", None]}, "y", "'y' of the data frame has 1 empty cell among 2, the first in row 2"),
         ({"a": [], "y": []}, "y", "the data frame has no rows"),
         ({"a": ["1,5", "2,5"], "y": [1, 2]}, "y", "column 'a' of the data frame holds '1,5' in row 1: write numbers"),
     ],

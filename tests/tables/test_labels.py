@@ -54,7 +54,7 @@ def test_a_task_that_is_asked_for_is_done_without_a_note(read):
         (["a", "b", "a"], "regression", "holds 'a' in row 1, not a number: use task='classification'"),
         ([1, 2, "inf"], "regression", "infinite number in row 3"),
         ([1, 2, "NA", "none"], None, "has 2 empty cells among 4, the first in row 3"),
-        (["a", "b", "?"], None, "has 1 empty cells among 3"),
+        (["a", "b", "?"], None, "has 1 empty cell among 3"),
         ([1, 2, 3] * 2, "regresion", "no task 'regresion'; did you mean 'regression'"),
         (
             range(10),

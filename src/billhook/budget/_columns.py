@@ -112,8 +112,8 @@ def check_max_features(max_features: int | None, model: Any) -> None:
     at_least_one(max_features, "max_features")
     if model is not None:
         raise ValueError(
-            f"max_features={max_features} chooses what trees are grown on, and the trees of a model are there already: "
-            "leave one of them out"
+            f"max_features={max_features} chooses what trees are grown on, and the trees of a model are there "
+            "already: leave one of them out"
         )
 
 

@@ -21,6 +21,7 @@ from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
 from billhook.budget._record import read_record, settings_to_keep
 from billhook.budget._regression_loss import regression_loss
+from billhook.budget._scoring import check_scoring
 from billhook.budget._search import Search
 from billhook.budget._user_model import forest_of_model, notes_on, source_of, user_ensemble_of
 from billhook.cluster import Partitions, connect
@@ -169,6 +170,7 @@ def fit_table(
     if costs is not None and scoring is not None:
         raise ValueError(f"costs say what is best, and so does scoring={scoring!r}: leave one of them out")
     check_max_features(max_features, model)
+    check_scoring(scoring)  # before a table is read, which may take long
     limit = limit_for(budget, target, reserve)
     if max_cycles is not None:
         if target is None:

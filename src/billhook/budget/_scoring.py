@@ -81,6 +81,12 @@ def score_of(scoring: Any, rows: TrainingRows) -> Score:
     return score
 
 
+def check_scoring(scoring: Any) -> None:
+    """Raise ValueError for a name that no scorer of scikit-learn has."""
+    if isinstance(scoring, str) and scoring != "accuracy":
+        _named(scoring)
+
+
 def tempered_log_loss(
     model: ScoredModel, X: NDArray[np.float32], y: NDArray[Any], weight: NDArray[np.float64]
 ) -> float:
