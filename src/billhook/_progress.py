@@ -19,8 +19,8 @@ _SHOWS: ContextVar[ShowsProgress | None] = ContextVar("what shows progress", def
 
 
 @contextmanager
-def shown_by(display: ShowsProgress) -> Iterator[None]:
-    """Have what is done in this context, in this thread only, shown.
+def shown_by(display: ShowsProgress | None) -> Iterator[None]:
+    """Have what is done in this context, in this thread only, shown; by None it is not.
 
     Examples
     --------

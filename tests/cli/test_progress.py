@@ -4,9 +4,13 @@ import pty
 import subprocess
 import sys
 
+import numpy as np
+import pandas
 import pytest
 
+from billhook._progress import shown_by, tell_progress
 from billhook.cli._progress import ProgressDisplay
+from billhook.tables import read_table
 
 HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
@@ -136,3 +140,44 @@ def test_ctrl_c_leaves_a_clean_line_and_shows_the_cursor(stage, last):
     assert process.wait() == 130
     assert written.rfind(SHOWN) > written.rfind(HIDDEN)
     assert written.endswith(b"\r\x1b[K\x1b[?25hbillhook: interrupted; " + last + b"\r\n")
+
+
+def test_reading_tells_how_far_it_is(tmp_path):
+    """Of text, compressed or not, in bytes; of Parquet files in columns."""
+    frame = pandas.DataFrame({"a": np.arange(2000.0), "b": np.arange(2000.0) ** 2, "y": np.arange(2000) % 2})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_csv(tmp_path / "rows.csv.gz", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for name, unit in (("rows.csv", "MB"), ("rows.csv.gz", "MB"), ("rows.parquet", "columns")):
+        told = []
+
+        def display(done, total, _note="", *, doing=None, amount=None, told=told):
+            told.append((done, total, doing, amount))
+
+        with shown_by(display):
+            read_table(tmp_path / name, "y")
+            with shown_by(None):
+                read_table(tmp_path / name, "y")
+        done, totals, doing, amounts = zip(*told, strict=True)
+        assert len(told) > 1
+        assert sorted(done) == list(done)
+        assert done[-1] <= totals[-1]
+        assert set(doing) == {f"reading {name}"}
+        assert all(amount.endswith(f" {unit}") for amount in amounts)
+
+
+def test_a_display_shows_what_loops_tell_and_begins_anew_to_reckon_the_time():
+    out, clock = io.StringIO(), Clock()
+    with ProgressDisplay("pruning", unit="trees", out=out, now=clock) as display:
+        for seconds, done in ((1.0, 10), (2.0, 20)):
+            clock.seconds = seconds
+            tell_progress("reading rows.csv", done, 100, f"{done} of 100 MB")
+        for seconds, done in ((12.0, 1), (22.0, 2)):
+            clock.seconds = seconds
+            display(done, 4, doing="pruning")
+    tell_progress("reading rows.csv", 30, 100, "30 of 100 MB")
+    assert out.getvalue().splitlines() == [
+        "reading rows.csv: 20 of 100 MB (20%), 8 s left",
+        "pruning: 1 of 4 trees (25%)",
+        "pruning: 2 of 4 trees (50%), 20 s left",
+    ]

@@ -2,8 +2,8 @@
 How many sensors are needed
 ===========================
 
-Every column costs something outside of the model too: a sensor, current, time to read it. `max_features` finds the best
-model that reads at most so many columns of a table, and what fewer and more of them would be worth.
+Every column costs something outside of the model too: a sensor, current, time to read it. `max_features` finds the
+best model that reads at most so many columns of a table, and what fewer and more of them would be worth.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ print(f"held-out accuracy: {result.report.score:.1%}")
 print("a row:", ", ".join(result.packed.feature_names))
 
 # %%
-# The report draws how good models of one configuration are that read fewer columns, or more. Columns are chosen by the
-# rows that a model learns from, and it is scored on others.
+# The report draws how good models of one configuration are that read fewer columns, or more. Columns are chosen by
+# the rows that a model learns from, and it is scored on others.
 for point in result.report.columns:
     print(f"{point.n_columns:2} columns: {point.score:.1%}, in addition {', '.join(point.added)}")
 

@@ -31,7 +31,7 @@ NEAR = 4
 # How often rows are held out to compare columns: as often as there is time for.
 TIMES_HELD_OUT = (3, 1, 0)
 # The share of the time that a choice may take: there is one for each split of the rows, and one for the last model.
-FOR_CHOICE = 0.02
+FOR_CHOICE = 0.03
 CHOOSING = "choosing columns"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._interruption import is_interruption
+from billhook._progress import shown_by
 from billhook.budget._clock import Clock
 from billhook.budget._column_curve import column_curve
 from billhook.budget._compress import TooSmallError
@@ -153,7 +154,8 @@ def fit(
         raise TooSmallError(f"no model of at most {budget:,} bytes was found; a larger budget may help")
     try:
         progress(search)
-        last = learn_last(search, best, final)
+        with shown_by(None):  # the search is what is shown, and not each step of its last model
+            last = learn_last(search, best, final)
     except (Exception, KeyboardInterrupt) as error:
         if not keep_best or not is_interruption(error):
             raise

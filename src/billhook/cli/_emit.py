@@ -37,7 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
     # Before anything that takes time.
     form_of(arguments.layout or "compact", inputs, target)
     packages_named(_split(arguments.package) or ())
-    model = load(arguments.model)
+    with ProgressDisplay("reading"):
+        model = load(arguments.model)
     rows: dict[str, Any] = {}
     if arguments.table is not None:
         X, y = read_rows(arguments.table, arguments.label, model)
@@ -181,7 +182,8 @@ def packed_as_asked(model: Any, arguments: argparse.Namespace, rows: dict[str, A
     if arguments.no_missing_values:
         options["missing_values"] = False
     if not isinstance(model, Packed):
-        return pack(model, **options, **rows)
+        with ProgressDisplay("packing"):
+            return pack(model, **options, **rows)
     if options:
         flag = next(iter(options)).replace("_", "-").replace("missing-values", "no-missing-values")
         raise ValueError(f"--{flag} is for a forest; {arguments.model} is packed already")

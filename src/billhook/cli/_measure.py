@@ -28,7 +28,8 @@ HEADINGS = (
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, compile, run, and print a line for each target."""
-    model = load(arguments.model)
+    with ProgressDisplay("reading"):
+        model = load(arguments.model)
     packed = packed_as_asked(model, arguments, {})
     with ProgressDisplay("reading"):
         table = read_features(

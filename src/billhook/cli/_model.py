@@ -22,7 +22,8 @@ Rows = tuple[str, NDArray[np.float32], NDArray[Any]]
 def read(arguments: argparse.Namespace) -> tuple[Forest, NDArray[np.float32], NDArray[Any]]:
     """Return the forest, the rows and their labels; before that, refuse to replace a file that is there."""
     check_out(arguments)
-    forest = load_forest(arguments.model)
+    with ProgressDisplay("reading"):
+        forest = load_forest(arguments.model)
     X, y = read_rows(arguments.table, arguments.label, forest)
     print(f"{arguments.model}: {forest!r}", file=sys.stderr)
     return forest, X, y

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import ModelFileError
+from billhook._progress import is_shown, tell_progress
 from billhook.kernels import find_elements
 
 # What the libraries call their trees: a list of objects.
@@ -70,7 +71,9 @@ class OneByOne:
         return self._end.size
 
     def __iter__(self) -> Iterator[Any]:
-        for start, end in zip(self._start.tolist(), self._end.tolist(), strict=True):
+        for number, (start, end) in enumerate(zip(self._start.tolist(), self._end.tolist(), strict=True)):
+            if is_shown():
+                tell_progress("reading the model", number, len(self), f"{number:,} of {len(self):,} trees")
             yield decode(self._data[start:end])
 
 

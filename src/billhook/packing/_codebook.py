@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook._progress import tell_progress
 from billhook._types import Float32Array, Int64Array, Vector
 from billhook.forest import Forest
 from billhook.kernels import choose_entries, find_nearest, move_entries
@@ -71,7 +72,9 @@ def round_to_codebook_with_rows(
     of_leaf: Vector = np.concatenate([np.bincount(ids, weight, n) for ids, n in by_tree]) + np.float64(L2)
     start = k_means(problem.value, of_leaf, n_entries)
     free = CodebookDescent.of(coded, rows, start.copy())
-    for _ in range(QUICK_FREE_ROUNDS if is_quick else FREE_ROUNDS):
+    n_rounds = QUICK_FREE_ROUNDS if is_quick else FREE_ROUNDS
+    for number in range(n_rounds):
+        tell_progress("finding a codebook", number, n_rounds, f"{number} of {n_rounds} rounds")
         free.choose()
         free.move(ANYWHERE)
 

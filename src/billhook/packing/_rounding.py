@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import check_time
+from billhook._progress import tell_progress
 from billhook._types import Float32Array, Vector
 from billhook.forest import Forest, derive
 from billhook.packing._leaf_values import Rounded, Units, exact_scale, limits, round_values
@@ -65,8 +66,9 @@ def best_of_scales(
     """Return the lowest objective, of all shares of the scale, and the result with it."""
     # All of them: where most values are rounded to nothing, the objective rises before it falls.
     lowest, best = attempt(units)
-    for share in shares:
+    for number, share in enumerate(shares, start=1):
         check_time()
+        tell_progress("rounding leaves", number, len(shares) + 1, f"{number} of {len(shares) + 1} scales")
         objective, result = attempt(units._replace(scale=exact_scale(units.scale * share)))
         if objective < lowest:
             lowest, best = objective, result
