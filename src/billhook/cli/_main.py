@@ -1,3 +1,4 @@
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,9 @@ PIPE_STATUS = 141
 
 def run_process() -> int:
     """Run the command of the process; return its exit status."""
+    for stream in (sys.stdout, sys.stderr):  # a pipe on Windows does not take every letter of a label
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = run_command()
         sys.stdout.flush()

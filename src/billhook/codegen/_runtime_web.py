@@ -77,7 +77,13 @@ def _compiled() -> bytes:
         for compiler in compilers:
             command = [*compiler, *OPTIONS, "billhook.c", "billhook_web.c", "-o", "billhook.wasm"]
             done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
+                command,
+                cwd=folder,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                timeout=TIMEOUT_SECONDS,
             )
             if done.returncode == 0:
                 return (Path(folder) / "billhook.wasm").read_bytes()

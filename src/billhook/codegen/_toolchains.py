@@ -5,11 +5,13 @@ import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from billhook.codegen._targets import ProcessorFamily, Target
 
 COMPILER_OPTIONS = ("-std=c99", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+# What compilers say may be in any encoding, and that of the system need not be able to read it.
+AS_TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}
 TIMEOUT_SECONDS = 120
 # What compilers, assemblers and linkers say of programs that are too large, not wrong.
 TOO_LARGE = (
@@ -208,7 +210,7 @@ def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int =
     options = [option for option in tools.options if option not in libraries]
     defined = (f"-DREPEAT={repeat}", f"-DPRESCALER={prescaler}")
     command = [tools.compiler, *COMPILER_OPTIONS, *options, *defined, "main.c", model, "-o", out.name, *libraries]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
+    done = subprocess.run(command, cwd=folder, capture_output=True, **AS_TEXT, check=False, timeout=TIMEOUT_SECONDS)
     if done.returncode:
         if any(words in done.stderr for words in TOO_LARGE):
             raise TooLargeError(
@@ -221,7 +223,7 @@ def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int =
 def program_sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
     """Return the bytes of flash and of memory that a program takes."""
     size = tools.compiler.removesuffix("gcc") + "size"
-    done = subprocess.run([size, program.name], cwd=program.parent, capture_output=True, text=True, check=True)
+    done = subprocess.run([size, program.name], cwd=program.parent, capture_output=True, **AS_TEXT, check=True)
     text, data, bss = (int(number) for number in done.stdout.splitlines()[1].split()[:3])
     return text + data, data + bss
 
@@ -229,7 +231,7 @@ def program_sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
 def run_program(program: Path, tools: Toolchain) -> tuple[str, int | None]:
     """Return what the program prints and, in QEMU, how many instructions it ran."""
     if not tools.emulator:
-        done = subprocess.run([program], capture_output=True, text=True, check=True, timeout=TIMEOUT_SECONDS)
+        done = subprocess.run([program], capture_output=True, **AS_TEXT, check=True, timeout=TIMEOUT_SECONDS)
         return done.stdout, None
     folder = program.parent
     command = list(tools.emulator)
@@ -247,8 +249,7 @@ def run_program(program: Path, tools: Toolchain) -> tuple[str, int | None]:
         command,
         cwd=folder,
         capture_output=True,
-        text=True,
-        errors="replace",
+        **AS_TEXT,
         check=False,
         stdin=subprocess.DEVNULL,
         timeout=TIMEOUT_SECONDS,
