@@ -1,5 +1,6 @@
 import os
 import random
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # Without it, scikit-learn skips its checks that estimators take the arrays of other libraries.
 os.environ["SCIPY_ARRAY_API"] = "1"
+# Hundreds of processes are started: without __pycache__, each would compile all modules that it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import numpy as np
 import pytest
