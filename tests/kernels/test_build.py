@@ -68,9 +68,10 @@ def test_every_compiler_and_instruction_set_gives_the_same_bits(compiler, machin
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_sanitizers_find_nothing(compiler, installed, tmp_path):
     path = compile_kernels(
-        # -g1: lines and functions are all that a report names, and the rest takes a third of the time. What clang gains
-        # by optimizing, it loses while compiling.
-        compiler, tmp_path, "-O1" if compiler == "gcc" else "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+        # What clang gains by optimizing, it loses while compiling.
+        compiler, tmp_path, "-O1" if compiler == "gcc" else "-O0",
+        # -g1: lines and functions are all that a report names, and the rest takes a third of the time.
+        "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
         *(["-shared-libasan"] if compiler == "clang" else []),
     )  # fmt: skip
     name = "libasan.so" if compiler == "gcc" else "libclang_rt.asan-x86_64.so"
