@@ -153,7 +153,10 @@ def test_the_model_at_hand_has_the_orders_and_columns_of_its_own_rows(max_featur
     orders = [next(c.categories for c in e.columns if c.name == "kind") for e in (result.packed.encoding, whole)]
     assert orders[0] != orders[1]
     assert np.mean(result.packed.predict(X) == frame["label"]) > 0.85
-    assert len(result.packed.encoding.columns) == (max_features or 3)
+    names = [column.name for column in result.packed.encoding.columns]
+    assert len(names) == (max_features or 3)
+    if max_features:  # these, and not those of the model that was not learned
+        assert f"The model reads 2 of 3 columns: {', '.join(map(repr, names))}." in result.report.notes
 
 
 def test_a_fit_is_gone_on_with_the_same_number(frame, tmp_path):

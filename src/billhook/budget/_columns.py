@@ -122,8 +122,8 @@ def with_chosen_columns(
 ) -> EncodedTable:
     """Return a table to learn from with at most so many of its columns, those that do best together.
 
-    `clock` has the time of the search; where a choice takes too much of it, columns are compared on fewer rows, or at
-    last only ranked by what each gains.
+    `clock` has the time of the search; where a choice takes too much of it, columns are compared on rows held out
+    once, or at last only ranked by what each gains.
     """
     if max_features is None:
         return encoded
@@ -132,7 +132,6 @@ def with_chosen_columns(
         note = f"max_features={most} leaves nothing out: there are {count_of(n_columns, 'column')} to learn from."
         return encoded._replace(notes=(*encoded.notes, note))
     every = np.arange(encoded.rows.n_rows)
-    notes: tuple[str, ...] = ()
     for n_held_out in TIMES_HELD_OUT:
         chosen = ChosenColumns(encoded.rows, encoded.encoding, most, seed, n_held_out)
         try:
@@ -140,14 +139,22 @@ def with_chosen_columns(
                 features = chosen(every)
             break
         except OutOfTimeError:
-            notes = ("There was no time to try columns together: they were chosen by what each gains.",)
-    if chosen.n_held_out:
-        notes = ()
+            continue
     assert features.encoding is not None
     rows = replace(encoded.rows, X=features.X, feature_names=features.names, recode=chosen)
-    names = ", ".join(repr(column.name) for column in features.encoding.columns)
-    notes = (*notes, f"The model reads {most} of {n_columns} columns: {names}.")
-    return EncodedTable(rows, features.encoding, (*encoded.notes, *notes))
+    return EncodedTable(rows, features.encoding, encoded.notes)
+
+
+def notes_on_columns(rows: TrainingRows, encoding: Encoding | None) -> tuple[str, ...]:
+    """Return what is to be said of the columns that a model reads, if they were chosen."""
+    chosen = rows.recode
+    if not isinstance(chosen, ChosenColumns) or encoding is None:
+        return ()
+    names = ", ".join(repr(column.name) for column in encoding.columns)
+    note = f"The model reads {len(encoding.columns)} of {len(chosen.encoding.columns)} columns: {names}."
+    if chosen.n_held_out:
+        return (note,)
+    return (note, "There was no time to try columns together: they were chosen by what each gains.")
 
 
 def _until(clock: Clock | None) -> TimeLimit | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from billhook._checks import as_bytes, as_int, at_least_one, n_threads_of
 from billhook.budget._clock import Clock, in_time
-from billhook.budget._columns import check_max_features, with_chosen_columns
+from billhook.budget._columns import check_max_features, notes_on_columns, with_chosen_columns
 from billhook.budget._costs import CostScorer, cost_scorer
 from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
@@ -267,6 +267,8 @@ def fit_table(
             )
             if result.packed.encoding is None:
                 result = replace(result, packed=result.packed.with_encoding(encoded.encoding))
+            of_columns = notes_on_columns(encoded.rows, result.packed.encoding)
+            result = replace(result, report=replace(result.report, notes=(*result.report.notes, *of_columns)))
             if result.record is not None:
                 result = replace(result, record=replace(result.record, settings=asked | kind))
     if max_cycles is not None and target is not None:
