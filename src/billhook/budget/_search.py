@@ -23,8 +23,6 @@ from billhook.packing import Packed
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 ENOUGH_TRIALS = 50
-# About this share of the trials does well enough on one split to run on the next.
-PROMISING = 0.4
 # Rows that trials and finalists learn from; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # The shares of the time, without that for the last model, at which trying stops, at the earliest and at the latest:
@@ -149,7 +147,7 @@ class Search(Finals):
             self._run(first_of_all, 0, is_quick=True, until=self._explore_end)
             # Where trials are slow, many on one split tell more than few on several.
             affordable = EXPLORE_UNTIL * self.clock.limit / (ENOUGH_TRIALS * max(self.clock.seconds - began, 1e-3))
-            self.n_splits = int(np.clip(1.0 + (affordable - 1.0) / PROMISING, 1, self.n_splits))
+            self.n_splits = int(np.clip(affordable, 1, self.n_splits))
         self._try(first_of_all)
         for trials in self._waves(starts):
             n_left = None if self.n_trials is None else max(0, self.n_trials - self.n_done)
