@@ -29,11 +29,11 @@ from billhook.budget._splits import (
     split_rows,
 )
 from billhook.budget._stages import Stage, scored_stages
+from billhook.budget._trial_outcome import TrialOutcome
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
 from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowCodes, code_features
-from billhook.tables import Encoding
 
 # The number of the split that holds out nothing.
 ALL = -1
@@ -47,28 +47,6 @@ TESTS_PER_BIN = 4
 FIRST_TREES = 3
 # More are not grown in the time that a trial may take.
 MOST_TREES = 500
-
-
-@dataclass(frozen=True, eq=False)
-class TrialOutcome:
-    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget.
-
-    `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
-    `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
-    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model. `encoding` is how the features
-    of the model come from columns, where that is learned from the rows of each split.
-    """
-
-    trial: Trial
-    split: int
-    score: float
-    packed: Packed | None
-    seconds: float
-    shared_seconds: float = 0.0
-    stages: tuple[Stage, ...] = ()
-    loss: float | None = None
-    saved: int = 0
-    encoding: Encoding | None = None
 
 
 class TrialBatch(NamedTuple):
@@ -171,7 +149,8 @@ class TrialRunner:
         shown = self._scored(stages, trial, split, score) if is_shown else ()
         loss = None if packed is None or split.number < FIRST_FINAL else self._loss(packed, split)
         encoding = None if packed is None else self.split_features(split).encoding
-        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss, saved, encoding)
+        common = (trial, split.number, score, packed, seconds, after.needed, shown, loss, saved, is_quick)
+        return TrialOutcome(*common, encoding)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -392,8 +371,10 @@ def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
     return what, split.number, split.train.size
 
 
-def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool) -> list[TrialBatch]:
-    """Return the batches of trials on a split: one for each growth and budget."""
+def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool, is_in_order: bool = False) -> list[TrialBatch]:
+    """Return the batches of trials on a split: one for each growth and budget; in order, one for each trial."""
+    if is_in_order:  # where there may be no time for the last, which could share with the first
+        return [TrialBatch(trial.growth, split, is_quick, (trial,)) for trial in trials]
     alike: dict[tuple[GrowthConfig, int], list[Trial]] = {}
     for trial in trials:
         alike.setdefault((trial.growth, trial.budget), []).append(trial)

@@ -1,0 +1,32 @@
+"""What came of a trial."""
+
+from dataclasses import dataclass
+
+from billhook.budget._space import Trial
+from billhook.budget._stages import Stage
+from billhook.packing import Packed
+from billhook.tables import Encoding
+
+
+@dataclass(frozen=True, eq=False)
+class TrialOutcome:
+    """The score and the model of a trial on one split of the rows; no model if nothing fits the budget.
+
+    `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
+    `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
+    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model; `is_quick` whether it was made
+    with fewer passes than the last one is. `encoding` is how its features come from columns, where that is learned
+    from the rows of each split.
+    """
+
+    trial: Trial
+    split: int
+    score: float
+    packed: Packed | None
+    seconds: float
+    shared_seconds: float = 0.0
+    stages: tuple[Stage, ...] = ()
+    loss: float | None = None
+    saved: int = 0
+    is_quick: bool = False
+    encoding: Encoding | None = None
