@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from billhook._files import atomic_folder
 from billhook.codegen._choose_layout import Goal, choose_layout
+from billhook.codegen._example import example_of
 from billhook.codegen._form import Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
+from billhook.codegen._names import identifier
 from billhook.codegen._packages import PackageName, package_files, package_notes, packages_named
 from billhook.codegen._project import project
 from billhook.codegen._runtimes import runtime_named
@@ -122,7 +124,7 @@ def emit(
     notes = () if X is None or y is None else (_quality(packed, X, y),)
     files = project(packed, chosen, form, name, rows, notes)
     files["README.md"] += package_notes(packages)
-    return _write(files | package_files(packed, form, name, packages), out, force=force)
+    return _write(files | package_files(example_of(packed, form, identifier(name)), packages), out, force=force)
 
 
 def _emit_runtime(
