@@ -87,7 +87,6 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
     )
     if packed.classes is not None and form.has_names:
         call += f"\n    const char *name = {prefix}_class_name(c);"
-    arduino = f"\n`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder.\n"
     has_missing = first == "float" and layout.missing != "none"
     others = [f"`{prefix}_scores{suffix(kind)}` for `{c_type(kind)}`" for kind in form.inputs[1:]]
     statements = example(packed, form, prefix)
@@ -110,7 +109,7 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
         scale=float_literal(packed.scale),
         answers=_answers(packed, prefix, suffix(first)),
         also=f"For whole numbers, without floats, there are\n{' and '.join(others)}." if others else "",
-        arduino=arduino if target.is_arduino else "",
+        arduino=about_arduino(prefix) if target.is_arduino else "",
         features=features_listed(packed, form, prefix),
     )
 
@@ -128,6 +127,11 @@ def _answers(packed: Packed, prefix: str, end: str) -> str:
         name = f"{prefix.upper()}_THRESHOLD"
         text += f"\nWith `-D{name}=0.8` the second class is predicted where its probability is 0.8 at least."
     return text
+
+
+def about_arduino(prefix: str) -> str:
+    """Return what a README says of the library for Arduino."""
+    return f"\n`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder.\n"
 
 
 def features_listed(packed: Packed, form: Form, prefix: str) -> str:

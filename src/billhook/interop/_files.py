@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from billhook._files import ModelFileError
 from billhook.forest import Forest
 from billhook.interop._json_parts import FileBytes, decode_trees
-from billhook.interop._outputs import check_output, read_output
+from billhook.interop._outputs import SeveralOutputsError, check_output, read_output
 
 # How much of a file is looked at to see what it is.
 START = 4096
@@ -85,6 +85,16 @@ def read_file(path: str | PathLike[str], output: int | None = None) -> Forest:
     path = Path(path)
     try:
         return _read(path, output)
+    except (ModelFileError, SeveralOutputsError) as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def read_outputs(path: str | PathLike[str]) -> list[Forest]:
+    """Return a forest for each output of a model file of another library, a list of one where it has one."""
+    try:
+        return [_read(Path(path), None)]
+    except SeveralOutputsError as error:
+        return [read_file(path, output) for output in range(error.n_outputs)]
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
@@ -109,6 +119,8 @@ def _read(path: Path, output: int | None) -> Forest:
 def _with_output(read: Callable[..., Forest], model: Any, output: int | None) -> Forest:
     try:
         forest: Forest = read_output(read, model, output, "the model")
+    except SeveralOutputsError:
+        raise
     except ValueError as error:
         raise ModelFileError(str(error)) from None
     return forest

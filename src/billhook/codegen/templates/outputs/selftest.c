@@ -6,8 +6,7 @@
 
 #include "$prefix.h"
 
-$rows
-$expected
+$tables
 #define CHECK(feature, kind, output, n_scores, compute) \
     for (row = 0; row < $n_rows; row++) { \
         feature x[$n_features]; \
