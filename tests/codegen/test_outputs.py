@@ -17,7 +17,7 @@ from billhook.codegen import firmware_source, target_named, tools_for
 from billhook.codegen._measure import FIRMWARE, read_printed
 from billhook.codegen._resources import filled_firmware
 from billhook.codegen._toolchains import compile_program, run_program
-from blob_models import blob_model
+from billhook.tables import EncodedColumn, Encoding
 from compiled import FLAGS
 from made_up import random_forest, tricky_rows
 
@@ -116,7 +116,10 @@ def test_an_emulated_target_has_the_same_scores(classes, target, tmp_path):
 
 @pytest.mark.parametrize("which", ["numbers", "classes"])
 def test_the_self_test_passes_and_can_fail(which, request, tmp_path):
-    outputs, (rows, y) = request.getfixturevalue(which), {"numbers": (X, NUMBERS), "classes": (FLOWERS, LABELS)}[which]
+    outputs, (rows, y) = (
+        request.getfixturevalue(which),
+        {"numbers": (X, NUMBERS), "classes": (FLOWERS, LABELS)}[which],
+    )
     out = tmp_path / "out"
     bh.emit(outputs, out, X=rows, y=y, package=("cmake", "platformio"))
     done = subprocess.run(["make", "-C", str(out), "test"], capture_output=True, text=True, check=True)
@@ -124,11 +127,17 @@ def test_the_self_test_passes_and_can_fail(which, request, tmp_path):
     assert f"{n_rows * 3 * (n_outputs + 1)} of {n_rows * 3 * (n_outputs + 1)} checks as expected" in done.stdout
     for k, packed in enumerate(outputs):
         header = (out / f"model_{k}.h").read_text()
-        quality = "squared error" if which == "numbers" else f"Accuracy {np.mean(packed.predict(rows) == y[:, k]):.2%}"
+        quality = (
+            "squared error" if which == "numbers" else f"Accuracy {np.mean(packed.predict(rows) == y[:, k]):.2%}"
+        )
         assert quality in header
     for broken, part in (("model.c", "[1] ="), ("model_1.c", "data[")):
         before = (out / broken).read_text()
-        wrong = before.replace(part, "[0] =") if broken == "model.c" else re.sub(r"\n    \d+,", "\n    3,", before, 1)
+        wrong = (
+            before.replace(part, "[0] =")
+            if broken == "model.c"
+            else re.sub(r"\n    \d+,", "\n    3,", before, count=1)
+        )
         assert wrong != before
         (out / broken).write_text(wrong)
         assert subprocess.run(["make", "-C", str(out), "test"], capture_output=True, check=False).returncode, broken
@@ -147,9 +156,16 @@ def test_columns_of_a_table_and_an_arduino(tmp_path):
     """The sketch is compiled against as little of Arduino as it uses."""
     if shutil.which("avr-g++") is None:
         pytest.skip("avr-gcc is not installed: make toolchains")
-    packed, _ = blob_model("encoded")
+    columns = Encoding((EncodedColumn("colour", "one_hot", ("red", "green")), EncodedColumn("age")))
+    packed = other(columns.n_features).with_encoding(columns)
     bh.emit({"a": packed, "b": packed}, tmp_path / "out", target="uno", name="both")
     subprocess.run(["make", "-C", str(tmp_path / "out"), "test"], capture_output=True, check=True)
+    as_cpp = ["g++", "-x", "c++", "-std=c++98", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "both.c"]
+    subprocess.run(as_cpp, cwd=tmp_path / "out", check=True)
+    readme = (tmp_path / "out" / "README.md").read_text()
+    assert "both_a_put_colour(x, BOTH_A_COLOUR_RED);" in readme
+    with pytest.raises(ValueError, match="the output 1 has other columns than 0"):
+        bh.emit([packed, other(columns.n_features, feature_names=packed.feature_names)], tmp_path / "no")
     library = tmp_path / "out" / "arduino" / "both"
     stub = "struct Port { void begin(long) {} void println(int) {} void println(float) {} };\nstatic Port Serial;\n"
     stub += "static void delay(int) {}\nvoid setup(); void loop();\nint main() { setup(); loop(); }\n"
@@ -193,12 +209,14 @@ def test_outputs_that_fit_alone_but_not_together_are_refused(tmp_path):
     packed = bh.pack(random_forest(np.random.default_rng(0), (150,) * 12, 4), leaf_bits=8)
     assert packed.nbytes < 8192 < 2 * packed.nbytes
     bh.emit([packed], tmp_path / "one", target="attiny85")
-    with pytest.raises(bh.DoesNotFitError, match="the 2 outputs take at least [0-9,]+ bytes of flash together"):
+    with pytest.raises(bh.DoesNotFitError, match=r"the 2 outputs take at least [0-9,]+ bytes of flash together"):
         bh.emit([packed, packed], tmp_path / "out", target="attiny85")
 
 
 def test_a_model_of_several_outputs_says_how_they_are_written(tmp_path):
     model = RandomForestRegressor(2, max_leaf_nodes=4, random_state=0).fit(X, NUMBERS)
-    with pytest.raises(ValueError, match="3 outputs.* billhook.as_forests, which billhook.emit writes as one project"):
+    with pytest.raises(
+        ValueError, match=r"3 outputs.* billhook\.as_forests, which billhook\.emit writes as one project"
+    ):
         bh.emit(model, tmp_path / "out")
     assert len(bh.emit(bh.as_forests(model), tmp_path / "out")) == 11

@@ -85,18 +85,22 @@ def read_file(path: str | PathLike[str], output: int | None = None) -> Forest:
     path = Path(path)
     try:
         return _read(path, output)
-    except (ModelFileError, SeveralOutputsError) as error:
+    except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
 
 
 def read_outputs(path: str | PathLike[str]) -> list[Forest]:
     """Return a forest for each output of a model file of another library, a list of one where it has one."""
     try:
-        return [_read(Path(path), None)]
-    except SeveralOutputsError as error:
-        return [read_file(path, output) for output in range(error.n_outputs)]
+        return [read_file(path)]
     except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
+        cause: BaseException | None = error
+        # The readers of files say in words of their own what they met.
+        while cause is not None and not isinstance(cause, SeveralOutputsError):
+            cause = cause.__context__
+        if cause is None:
+            raise
+        return [read_file(path, output) for output in range(cause.n_outputs)]
 
 
 def _read(path: Path, output: int | None) -> Forest:
@@ -119,8 +123,6 @@ def _read(path: Path, output: int | None) -> Forest:
 def _with_output(read: Callable[..., Forest], model: Any, output: int | None) -> Forest:
     try:
         forest: Forest = read_output(read, model, output, "the model")
-    except SeveralOutputsError:
-        raise
     except ValueError as error:
         raise ModelFileError(str(error)) from None
     return forest
