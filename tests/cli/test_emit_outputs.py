@@ -63,6 +63,7 @@ def test_several_models_are_outputs_by_the_names_of_their_files(folder):
         (["up.bhk", "up.bhk", "--out", "c"], "there is an output 'up' already; give the file another name"),
         (["up.bhk", "down.bhk", "--out", "c", "--leaf-bits", "5"], "down.bhk is packed already"),
         (["targets.json", "--outputs", "all"], "--out names the folder for a project, --blob the files"),
+        (["targets.json", "--outputs", "all", "--blob", "b", "--name", "x"], "--name is for a project"),
         (["targets.json", "--outputs", "all", "--out", "c", "--runtime", "rust"], "--blob writes one for each"),
         (["targets.json", "--outputs", "all", "--out", "c", "--optimize", "speed"], "give --layout"),
         (

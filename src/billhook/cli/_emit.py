@@ -6,7 +6,7 @@ from typing import Any
 from billhook.cli import _interrupt
 from billhook.cli._emit_outputs import emit_outputs
 from billhook.cli._model import read_rows
-from billhook.cli._packing import check_blob, first_line, packed_as_asked, split_names, write_blob
+from billhook.cli._packing import check_blob, check_blob_alone, first_line, packed_as_asked, split_names, write_blob
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.codegen import (
@@ -72,18 +72,9 @@ def _check(arguments: argparse.Namespace) -> None:
         if arguments.no_names and arguments.blob is None:
             raise ValueError("--no-names is for C made of one model, and for --blob; --runtime has the names")
     if arguments.out is None:
-        _check_blob_alone(arguments)
+        check_blob_alone(arguments)
     if arguments.blob is not None:
         check_blob(arguments.blob, arguments)
-
-
-def _check_blob_alone(arguments: argparse.Namespace) -> None:
-    """Refuse options of projects where none is written."""
-    for option in ("target", "name", "layout", "optimize", "inputs", "package"):
-        if getattr(arguments, option) is not None:
-            raise ValueError(
-                f"--{option} is for a project, in the folder of --out; a blob is the same for all programs"
-            )
 
 
 def _emit_runtime(packed: Packed, arguments: argparse.Namespace, X: Any) -> None:

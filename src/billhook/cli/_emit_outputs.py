@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Any
 
 from billhook.cli import _interrupt
-from billhook.cli._packing import check_blob, packed_as_asked, split_names, write_blob
+from billhook.cli._packing import check_blob, check_blob_alone, packed_as_asked, split_names, write_blob
 from billhook.cli._tables import print_table
 from billhook.codegen import LayoutName, data_of, emit, form_of, packages_named, target_named
 from billhook.packing import Packed, load, load_outputs
@@ -28,6 +28,8 @@ def emit_outputs(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--{option} {why}")
     if arguments.out is None and arguments.blob is None:
         raise ValueError("--out names the folder for a project, --blob the files for the models alone: give one")
+    if arguments.out is None:
+        check_blob_alone(arguments)
     target = target_named("generic" if arguments.target is None else arguments.target)
     layout: Any = arguments.layout or "compact"
     inputs = split_names(arguments.inputs)
@@ -39,12 +41,11 @@ def emit_outputs(arguments: argparse.Namespace) -> None:
         check_blob(path, arguments)
     if arguments.out is not None:
         _interrupt.finish()
-        name = arguments.name or "model"
         files = emit(
             outputs,
             arguments.out,
             target=target.name,
-            name=name,
+            name=arguments.name or "model",
             layout=layout,
             inputs=inputs,
             names=not arguments.no_names,

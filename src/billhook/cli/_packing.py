@@ -53,6 +53,15 @@ def check_blob(path: str, arguments: argparse.Namespace) -> None:
         raise FileExistsError(f"{path} is there already; --force replaces it")
 
 
+def check_blob_alone(arguments: argparse.Namespace) -> None:
+    """Refuse options of projects where none is written."""
+    for option in ("target", "name", "layout", "optimize", "inputs", "package"):
+        if getattr(arguments, option) is not None:
+            raise ValueError(
+                f"--{option} is for a project, in the folder of --out; a blob is the same for all programs"
+            )
+
+
 def write_blob(packed: Packed, path: str, arguments: argparse.Namespace) -> None:
     """Write a model as a blob, and say so."""
     blob = packed.to_bytes(names=not arguments.no_names)
