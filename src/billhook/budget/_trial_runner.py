@@ -17,6 +17,7 @@ from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError
 from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
+from billhook.budget._smooth_targets import can_be_smoothed, smooth_targets
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import FIRST_FINAL, Split, TrainingRows, all_rows, sample_rows, some_rows, split_rows
 from billhook.budget._stages import Stage, scored_stages
@@ -29,6 +30,7 @@ from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowC
 ALL = -1
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
 KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
+KEPT_TARGETS = 8
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
@@ -108,6 +110,7 @@ class TrialRunner:
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
+        self._smooth_targets: OrderedDict[Any, Any] = OrderedDict()
         self._seconds: dict[Any, float] = {}
         self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
@@ -126,6 +129,7 @@ class TrialRunner:
             self._binnings.clear()
             self._bins_of_rows.clear()
             self._forests.clear()
+            self._smooth_targets.clear()
 
     def sample(self, most_rows: int) -> "TrialRunner":
         """Return a runner on a sample of the rows; this one if there are not more."""
@@ -187,6 +191,7 @@ class TrialRunner:
         forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
         if trial.growth.family == "boosted":  # not the trees that were grown for another trial
             forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
+        labels = self._learned(trial.growth, split).labels
         if split.number == ALL:  # it is grown for good
             self.clear_caches()
         rows = self.rows
@@ -194,7 +199,7 @@ class TrialRunner:
         train = rows_to_refine(split.train, rows.X.shape, n_used, forest.n_trees, self.n_values)
         coded = CodedRows(
             codes[train],
-            rows.labels[train],
+            labels[train],
             rows.weight[train],
             rows.has_missing,
             rows.loss.refinement if rows.classes is None else "cross_entropy",
@@ -225,6 +230,20 @@ class TrialRunner:
             self._features, KEPT_FEATURES, split.number, lambda: recode(split.train)
         )
         return features
+
+    def _learned(self, growth: GrowthConfig, split: Split) -> TrainingRows:
+        """Return the rows with what trees learn of them: their targets, or smoother ones."""
+        if not growth.smoothing:
+            return self.rows
+
+        def smooth() -> NDArray[np.float64]:
+            start = time.perf_counter()
+            targets = smooth_targets(self.rows, self.features(split), split.train, self.seed)
+            self._seconds["smooth", split.number] = time.perf_counter() - start
+            return targets
+
+        targets = self._cached(self._smooth_targets, KEPT_TARGETS, _key("smooth", split), smooth)
+        return replace(self.rows, y=growth.smoothing * targets + (1.0 - growth.smoothing) * self.rows.y)
 
     def split(self, number: int) -> Split:
         """Return the `number`-th split of the rows."""
@@ -275,6 +294,7 @@ class TrialRunner:
         number = ALL if self.rows.recode is None else split.number
         parts = ((growth.bits, number), (growth.bits, growth.bins, number))
         binning = sum(self._seconds.get(part, 0.0) for part in parts)
+        binning += self._seconds.get(("smooth", split.number), 0.0) if growth.smoothing else 0.0
         growing = self._forests.get(_key(growth, split))
         if not isinstance(growing, GrowingEnsemble):
             return SharedSeconds(binning, binning)
@@ -287,9 +307,14 @@ class TrialRunner:
         return max(0.0, growing.seconds_for(self.n_leaves(trial)) - growing.seconds)
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
-        """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""
+        """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are.
+
+        Targets are smoothed only where they can be.
+        """
         if growth.family == "user":
             return growth
+        if growth.smoothing and not can_be_smoothed(self.rows):
+            growth = replace(growth, smoothing=0.0)
         key = (growth.bits, growth.bins)
         if key not in self._canonical:
             binned = self.binned(*key, self.split(0))
@@ -314,7 +339,9 @@ class TrialRunner:
             self._forests,
             KEPT_FORESTS,
             key,
-            lambda: GrowingEnsemble(growth, self.rows, split, self._bins(growth, split, binned), self.seed),
+            lambda: GrowingEnsemble(
+                growth, self._learned(growth, split), split, self._bins(growth, split, binned), self.seed
+            ),
         )
         return growing.forest(n_leaves, binned), binned.coding, binned.codes
 
