@@ -5,7 +5,8 @@ from typing import Protocol
 import numpy as np
 
 from billhook._types import Int64Array
-from billhook.codegen._reader import APART, PART, count
+from billhook.codegen._keys import Sums
+from billhook.codegen._reader import PART, count
 from billhook.packing import Packed
 
 # How AVR reads numbers of so many bits from flash.
@@ -21,30 +22,33 @@ class LeafCode(Protocol):
         What stands before the trees.
     returns, argument : str
         The type that the function of a tree returns, and what it takes besides the features.
-    adds_up : bool
-        Whether the statements of `scores` are about `sums`, numbers of the type `sum_t`.
+    sums : Sums or None
+        What trees add to, of the type `sum_t`: then `scores` is about them.
     """
 
-    adds_up: bool
     declared: str
     returns: str
     argument: str
+    sums: Sums | None
 
-    def leaf(self, node: int) -> str:
-        """Return the statement for a leaf."""
+    def leaf(self, node: int, sums: str) -> str:
+        """Return the statement for a leaf, which adds to `sums`."""
 
-    def go_on(self, function: str) -> str:
+    def go_on(self, function: str, arguments: str) -> str:
         """Return the statement that leaves the rest of a tree to another function."""
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
-        """Return declarations and statements that compute the scores with the functions of trees."""
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:
+        """Return declarations and statements that compute the scores with the functions of trees.
+
+        These take `features` as they stand here: their names, and that of sums if there are any beside them.
+        """
 
 
 def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> LeafCode:
     """Return how the leaves of a model are best written."""
     if packed.layout.n_values == 1:
         return SingleValueLeaves(packed)
-    few = SparseLeaves(packed)
+    few = SparseLeaves(packed, is_small=is_small)
     # An addition for each number that is not the usual one, or one for all numbers of a leaf.
     if few.mean <= max(2.0, packed.layout.n_values / 3):
         return few
@@ -54,7 +58,7 @@ def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> LeafCode:
 class SingleValueLeaves:
     """Leaves of one number, from 0 up, which the function of a tree returns."""
 
-    adds_up = False
+    sums = None
     declared = argument = ""
 
     def __init__(self, packed: Packed) -> None:
@@ -66,13 +70,13 @@ class SingleValueLeaves:
         self.base = coded.base.astype(np.int64).tolist()
         self.column = coded.tree_column.tolist() if packed.layout.n_columns > 1 else [0] * coded.n_trees
 
-    def leaf(self, node: int) -> str:
+    def leaf(self, node: int, sums: str) -> str:  # noqa: ARG002 - as in SparseLeaves
         return f"return {self.number[node]};"
 
-    def go_on(self, function: str) -> str:
-        return f"return {function}(x);"
+    def go_on(self, function: str, arguments: str) -> str:
+        return f"return {function}({arguments});"
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
         most = int(self.number.max()) * max(self.column.count(c) for c in range(len(self.base)))
         total = "uint_fast16_t" if most < 2**16 else "uint32_t"
         lines = []
@@ -86,46 +90,51 @@ class SingleValueLeaves:
 class SparseLeaves:
     """Leaves most of whose numbers are the usual ones of their columns: the others are added one by one."""
 
-    adds_up = True
     returns = "void"
     argument = ", sum_t *sums"
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: Packed, *, is_small: bool) -> None:
         coded = packed.coded
         is_leaf = coded.feature < 0
         values = coded.value.astype(np.int64)
         usual = np.array([_most_common(values[is_leaf, c]) for c in range(values.shape[1])])
         self.away = np.where(is_leaf[:, None], values - usual, 0)
         base = coded.base.astype(np.int64) + usual * coded.n_trees
-        self.base = base.tolist()
         self.mean = float((self.away != 0).sum() / is_leaf.sum())
-        most = int((np.abs(base) + np.maximum.reduceat(np.abs(self.away), coded.offset[:-1]).sum(axis=0)).max())
-        small = "int16_t" if most < 2**15 else "int32_t"
-        self.declared = f"""#if defined(__AVR__)
-typedef {small} sum_t;
-#else
-typedef int32_t sum_t;
-#endif
+        # Sums are counted from the lowest that there can be.
+        lowest = base + np.minimum(np.minimum.reduceat(self.away, coded.offset[:-1]), 0).sum(axis=0)
+        highest = base + np.maximum(np.maximum.reduceat(self.away, coded.offset[:-1]), 0).sum(axis=0)
+        self.lowest = int(lowest.min())
+        most = int(highest.max()) - self.lowest
+        small = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "int32_t"
+        self.lowest = 0 if small == "int32_t" else self.lowest
+        self.base = base.tolist()
+        self.sums = Sums(len(self.base), small)
+        kind = f"""typedef {small} sum_t; /* counted from the lowest that a sum can be */
+#define LOWEST ({self.lowest})
+#define LOWER_SUMS 1
 """
+        elsewhere = "typedef int32_t sum_t;\n#define LOWEST 0\n#define LOWER_SUMS 0\n"
+        self.declared = kind if is_small else f"#if defined(__AVR__)\n{kind}#else\n{elsewhere}#endif\n"
 
-    def leaf(self, node: int) -> str:
+    def leaf(self, node: int, sums: str) -> str:
         columns = np.flatnonzero(self.away[node]).tolist()
-        added = [f"sums[{c}] = (sum_t)(sums[{c}] + {self.away[node, c]});" for c in columns]
+        added = [f"{sums}[{c}] = (sum_t)({sums}[{c}] + {self.away[node, c]});" for c in columns]
         return " ".join([*added, "return;"])
 
-    def go_on(self, function: str) -> str:
-        return f"{function}(x, sums); return;"
+    def go_on(self, function: str, arguments: str) -> str:
+        return f"{function}({arguments}); return;"
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
-        lines = [f"sums[{c}] = {base};" for c, base in enumerate(self.base)]
-        lines += [f"{function}({features}, sums);" for function in functions]
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:
+        lines = [f"{sums}[{c}] = {base} - LOWEST;" for c, base in enumerate(self.base)]
+        lines += [f"{function}({features});" for function in functions]
         return "", "".join(f"    {line}\n" for line in lines)
 
 
 class TableLeaves:
     """Leaves as rows of a table, which are added as a whole; in pairs of 16 bits where words have 32."""
 
-    adds_up = False
+    sums = None
     argument = ""
 
     def __init__(self, packed: Packed, *, is_small: bool, has_reader: bool) -> None:
@@ -174,20 +183,19 @@ static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
         """Return a function that adds all numbers of a leaf, for all trees: in a line, since a loop takes longer."""
         adds = "\n".join(f"    sums[{c}] += leaf[{c}];" for c in range(self.width))
         return f"""
-{APART}
 static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
 {{
 {adds}
 }}
 """
 
-    def leaf(self, node: int) -> str:
+    def leaf(self, node: int, sums: str) -> str:  # noqa: ARG002 - as in SparseLeaves
         return f"return {self.number[node]};"
 
-    def go_on(self, function: str) -> str:
-        return f"return {function}(x);"
+    def go_on(self, function: str, arguments: str) -> str:
+        return f"return {function}({arguments});"
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
         declared = f"    {self.returns} at;\n"
         base = self.base.tolist()
         if self.in_pairs:

@@ -1,6 +1,6 @@
 """How a model is written as C."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -41,12 +41,13 @@ class Program(NamedTuple):
     Attributes
     ----------
     text : str
-    adds_up : bool
-        Whether there is a function `add_up`, which gives the scores as numbers of the type `sum_t`.
+    sums_of : dict of str to str
+        For each kind of inputs for which there is a function `add_up`, what that fills: `sum_t` numbers of this type,
+        or a struct with such `sums`. They are the scores, or all the same number less.
     """
 
     text: str
-    adds_up: bool = False
+    sums_of: Mapping[str, str] = {}
 
 
 def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> Form:
