@@ -21,7 +21,7 @@ from billhook.codegen._codes import (
 )
 from billhook.codegen._fast_leaves import LeafCode, leaves_of
 from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
-from billhook.codegen._keys import Keys, Sums, keys_of_floats, keys_of_whole
+from billhook.codegen._keys import Keys, Sums, keys_of_floats, keys_of_whole, leaves_below
 from billhook.codegen._reader import APART, count, data, place, take
 from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
@@ -80,7 +80,8 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
         tests = _tests(packed, kind, leaves.sums, is_small=form.is_small, uses_codes=uses_codes)
         if tests.kind not in compared:  # several kinds of features may become the same codes
             parts.append(tests.declared)
-            trees += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+            written = [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+            trees += reversed(written) if any(leaves.next) else written  # what calls another stands behind it
         compared.add(tests.kind)
         trees.append(_scores(packed, kind, tests, leaves, prefix))
         if leaves.sums:
@@ -179,14 +180,19 @@ def _bit_tests(packed: Packed) -> list[str]:
 
 
 def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> str:
-    """Return the function that walks down a tree: what stands behind a test is its left side."""
+    """Return the function that walks down a tree: behind a test stands the side with fewer leaves.
+
+    So most jumps are short, and on a processor of 8 bits, long ones take two.
+    """
     coded = packed.coded
     first, end = coded.offset[tree : tree + 2].tolist()
     left, right = coded.left[first:end].tolist(), coded.right[first:end].tolist()
     conditions = tests.right[first:end]
+    n_leaves = leaves_below(left, right)
     sums = "x->sums" if tests.has_sums else "sums"
-    argument = "" if tests.has_sums else leaves.argument
-    arguments = "x, sums" if argument else "x"
+    argument, given = ("", "") if tests.has_sums else (leaves.argument, leaves.given)
+    next_tree = leaves.next[tree]
+    following = "" if next_tree is None else _name(tests, next_tree, 0)
     functions: list[str] = []
     roots = [0]
     for number, root in enumerate(roots):
@@ -199,21 +205,31 @@ def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> st
             while left[node] >= 0 and conditions[node] in ("0", "1"):
                 node = (right if conditions[node] == "1" else left)[node]
             if left[node] < 0:
-                lines.append(f"    {leaves.leaf(first + node, sums)}")
+                lines.append(f"    {leaves.leaf(first + node, sums, following)}")
             elif n_splits == MOST_SPLITS:
-                lines.append(f"    {leaves.go_on(_name(tests, tree, len(roots)), arguments)}")
+                lines.append(f"    {leaves.go_on(_name(tests, tree, len(roots)), 'x' + given)}")
                 roots.append(node)
             else:
                 n_splits += 1
-                lines.append(f"    if ({conditions[node]}) goto n{n_splits};")
-                ahead += [(right[node], f"n{n_splits}"), (left[node], "")]
+                near, far, condition = left[node], right[node], conditions[node]
+                if n_leaves[near] > n_leaves[far]:
+                    near, far, condition = far, near, _negated(condition)
+                lines.append(f"    if ({condition}) goto n{n_splits};")
+                ahead += [(far, f"n{n_splits}"), (near, "")]
         text = "\n".join(lines)
-        unused = [] if re.search(r"\bx(\[|->)|BITS|HIGH", text) else ["    (void)x;"]
-        unused += ["    (void)sums;"] if argument and "sums[" not in text else []
+        unused = [] if re.search(r"\bx(\[|->)|BITS|HIGH|\(x\b", text) else ["    (void)x;"]
+        unused += ["    (void)sums;"] if "sums" in argument and "sums" not in text else []
         declared = f"static {leaves.returns} {_name(tests, tree, number)}({tests.array}{argument})"
         functions.append("\n".join([declared, "{", *unused, text, "}", ""]))
     # What a function calls comes after it in the list, and must come before it in C.
     return "\n".join(reversed(functions))
+
+
+def _negated(condition: str) -> str:
+    simple = re.fullmatch(r"([^&|<>]+) ([<>]) ([^&|<>]+)", condition.replace("->", "@"))
+    if simple is None:
+        return f"!({condition})"
+    return f"{simple[1]} {'<=' if simple[2] == '>' else '>='} {simple[3]}".replace("@", "->")
 
 
 def _name(tests: Comparisons, tree: int, number: int) -> str:

@@ -275,12 +275,13 @@ def _struct(kind: Input, keys: list[Key], visits: list[float], sums: Sums | None
     lines = []
     for k in sorted(range(len(keys)), key=lambda k: -visits[k]):
         if keys[k].bits == 0:
-            lines += [f"    int16_t high{k};", f"    uint16_t low{k};"]
+            lines += [f"    VOLATILE int16_t high{k};", f"    VOLATILE uint16_t low{k};"]
         else:
             size = "int16_t" if kind == "int16" and keys[k].bits == 16 else f"uint{min(keys[k].bits, 16)}_t"
-            lines += [f"    {size} key{k};", *([f"    uint8_t low{k};"] if keys[k].bits == 24 else [])]
+            lines += [f"    VOLATILE {size} key{k};", *([f"    VOLATILE uint8_t low{k};"] if keys[k].bits == 24 else [])]
     if sums:
         lines.insert(0 if sums.n_bytes <= FEW_SUMS else len(lines), f"    {sums.type} sums[{sums.number}];")
+    lines = [line.replace("VOLATILE", "volatile") for line in lines]
     return "\n".join(["typedef struct {", *lines, f"}} keys_of_{kind};", ""])
 
 
@@ -336,13 +337,11 @@ typedef int16_t half_t __attribute__((__may_alias__));
 #endif
 """
 HALVE = """
-/* Half of a number of 16 bits, and of one of 24: compilers for size would shift in a loop. */
+/* Half of a number: compilers for size would shift in a loop. */
 #if defined(__AVR__)
 #define HALVE_16(n) __asm__("lsr %B0\\n\\tror %A0" : "+r"(n))
-#define HALVE_24(n) __asm__("lsr %C0\\n\\tror %B0\\n\\tror %A0" : "+r"(n))
 #else
 #define HALVE_16(n) n = (uint16_t)(n >> 1)
-#define HALVE_24(n) n >>= 1
 #endif
 #define TIMES(n_bits, halve) \\
     if ((n_bits) & 1) { halve; } \\
@@ -353,19 +352,28 @@ KEY_ABOVE = """
 /* How far a float lies above one that is not negative: its key in steps of up to 8 bits. */
 static INLINE uint16_t key_above(uint32_t bits, uint32_t base, uint8_t n_bits, uint16_t most)
 {
+#if defined(__AVR__) && defined(__OPTIMIZE__)
+    __asm__("mov __tmp_reg__, %D0\\n\\t"
+            "subi %A0, lo8(%1)\\n\\tsbci %B0, hi8(%1)\\n\\tsbci %C0, hlo8(%1)\\n\\tsbci %D0, hhi8(%1)\\n\\t"
+            "tst %D0\\n\\tbreq 1f\\n\\t"
+            "or __tmp_reg__, %D0\\n\\t" /* far off: above, or below if this or the float is negative */
+            "ldi %A0, lo8(%3)\\n\\tldi %B0, hi8(%3)\\n\\tbrpl 3f\\n\\t"
+            "ldi %A0, 0\\n\\tldi %B0, 0\\n\\trjmp 3f\\n"
+            "1:\\n\\t.if %2 == 8\\n\\tmov %A0, %B0\\n\\tmov %B0, %C0\\n\\t.else\\n\\t"
+            ".rept %2\\n\\tlsr %C0\\n\\tror %B0\\n\\tror %A0\\n\\t.endr\\n\\t"
+            "tst %C0\\n\\tbreq 3f\\n\\tldi %A0, lo8(%3)\\n\\tldi %B0, hi8(%3)\\n\\t.endif\\n"
+            "3:"
+            : "+d"(bits)
+            : "i"(base), "i"(n_bits), "i"(most)
+            : "r0");
+    return (uint16_t)bits > most ? most : (uint16_t)bits;
+#else
     uint32_t above = bits - base;
-    uint16_t key;
-    if ((uint8_t)(above >> 24))
-        return (uint8_t)(bits >> 24) >= 0x80 || (uint8_t)(above >> 24) >= 0x80 ? 0 : most;
-    if (n_bits == 8) {
-        key = (uint16_t)(above >> 8);
-    } else {
-        TIMES(n_bits, HALVE_24(above))
-        if ((uint8_t)(above >> 16))
-            return most;
-        key = (uint16_t)above;
-    }
-    return key > most ? most : key;
+    if (above >> 24)
+        return bits >> 31 || above >> 31 ? 0 : most;
+    above >>= n_bits;
+    return above > most ? most : (uint16_t)above;
+#endif
 }
 """
 KEY_BY_UPPER = """
