@@ -29,6 +29,8 @@ from billhook.packing import Packed
 # Compilers take more than their time over longer functions.
 MOST_SPLITS = 1000
 INFINITY = 0x7F800000
+# On AVR: of a comparison, and what it takes more in two parts; of a leaf, and of each number that it adds.
+BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_LEAF, BYTES_OF_ADDITION = 12, 16, 10, 6
 NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
 
@@ -62,8 +64,9 @@ class Comparisons:
 
 def fast(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the functions that compute scores from features."""
-    uses_codes = _uses_codes(packed, form)
-    parts = []
+    has_room = _estimated_bytes(packed) <= form.flash
+    uses_codes = _uses_codes(packed, form, has_room=has_room)
+    parts: list[str] = []
     sums_of: dict[str, str] = {}
     if uses_codes:
         # What comes before the trees, and three bytes more, since numbers are read by four.
@@ -73,8 +76,8 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
         whole = form.inputs if packed.layout.n_categorical else ("float",)
         parts += functions_of_codes(packed, replace(form, inputs=whole))
     has_reader = uses_codes and packed.layout.sections["trees"] > 0
-    leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader)
-    trees = []
+    leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader, has_room=has_room)
+    trees: list[str] = []
     compared: set[str] = set()
     for kind in form.inputs:
         tests = _tests(packed, kind, leaves.sums, is_small=form.is_small, uses_codes=uses_codes)
@@ -94,10 +97,20 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
     return Program("\n".join(texts), sums_of)
 
 
-def _uses_codes(packed: Packed, form: Form) -> bool:
+def _uses_codes(packed: Packed, form: Form, *, has_room: bool) -> bool:
     """Return whether features become codes before they are compared: categories always do."""
     is_small = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
-    return packed.layout.n_categorical > 0 or (is_small and keys_of_floats(packed, None) is None)
+    return packed.layout.n_categorical > 0 or (is_small and not (has_room and keys_of_floats(packed, None)))
+
+
+def _estimated_bytes(packed: Packed) -> int:
+    """Return about how much flash the quickest program takes on a processor of 8 bits, rather more than less."""
+    keys = keys_of_floats(packed, None) if packed.layout.n_used else None
+    in_two = sum("||" in test for test in keys.right) if keys else 0
+    coded = packed.coded
+    n_added = int((coded.value[coded.feature < 0] != 0).sum()) if packed.layout.n_values > 1 else 0
+    splits = BYTES_OF_SPLIT * packed.layout.n_splits + BYTES_OF_HALVES * in_two
+    return splits + BYTES_OF_LEAF * packed.layout.n_leaves + BYTES_OF_ADDITION * min(n_added, 4 * coded.n_nodes)
 
 
 def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, uses_codes: bool) -> Comparisons:

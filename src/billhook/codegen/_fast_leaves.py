@@ -1,5 +1,6 @@
 """What happens in a leaf of the fast layout, and how that comes to scores."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -27,8 +28,8 @@ class LeafCode(Protocol):
     sums : Sums or None
         What trees add to, of the type `sum_t`: then `scores` is about them.
     next : list of int or None
-        For each tree the one that its leaves go on with, or None where they return. On processors of 8 bits, going on
-        takes a third of the time.
+        For each tree the one that its leaves go on with, or None where they return: on a processor of 8 bits, going
+        on takes a third of the time.
     """
 
     declared: str
@@ -36,7 +37,7 @@ class LeafCode(Protocol):
     argument: str
     given: str
     sums: Sums | None
-    next: list[int | None]
+    next: Sequence[int | None]
 
     def leaf(self, node: int, sums: str, following: str) -> str:
         """Return the statement for a leaf, which adds to `sums`, and goes on with a function if one is named."""
@@ -51,10 +52,10 @@ class LeafCode(Protocol):
         """
 
 
-def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> LeafCode:
+def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool, has_room: bool) -> LeafCode:
     """Return how the leaves of a model are best written."""
     if packed.layout.n_values == 1:
-        return SumLeaves(packed) if is_small else SingleValueLeaves(packed)
+        return SumLeaves(packed) if is_small and has_room else SingleValueLeaves(packed)
     few = SparseLeaves(packed, is_small=is_small)
     # An addition for each number that is not the usual one, or one for all numbers of a leaf.
     if few.mean <= max(2.0, packed.layout.n_values / 3):
@@ -65,11 +66,11 @@ def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> LeafCode:
 class SingleValueLeaves:
     """Leaves of one number, from 0 up, which the function of a tree returns."""
 
-    sums = None
+    sums: Sums | None = None
     declared = argument = given = ""
 
     def __init__(self, packed: Packed) -> None:
-        self.next: list[int | None] = [None] * packed.layout.n_trees
+        self.next: Sequence[int | None] = [None] * packed.layout.n_trees
         coded = packed.coded
         is_leaf = coded.feature < 0
         self.lowest = int(coded.value[is_leaf].min())
@@ -132,7 +133,7 @@ class SparseLeaves:
 
     def __init__(self, packed: Packed, *, is_small: bool) -> None:
         coded = packed.coded
-        self.next: list[int | None] = [None] * coded.n_trees
+        self.next: Sequence[int | None] = [None] * coded.n_trees
         is_leaf = coded.feature < 0
         values = coded.value.astype(np.int64)
         usual = np.array([_most_common(values[is_leaf, c]) for c in range(values.shape[1])])
@@ -147,7 +148,7 @@ class SparseLeaves:
         small = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "int32_t"
         self.lowest = 0 if small == "int32_t" else self.lowest
         self.base = base.tolist()
-        self.sums = Sums(len(self.base), small)
+        self.sums: Sums | None = Sums(len(self.base), small)
         kind = f"""typedef {small} sum_t; /* counted from the lowest that a sum can be */
 #define LOWEST ({self.lowest})
 #define LOWER_SUMS 1
@@ -174,12 +175,12 @@ class SparseLeaves:
 class TableLeaves:
     """Leaves as rows of a table, which are added as a whole; in pairs of 16 bits where words have 32."""
 
-    sums = None
+    sums: Sums | None = None
     argument = given = ""
 
     def __init__(self, packed: Packed, *, is_small: bool, has_reader: bool) -> None:
         coded = packed.coded
-        self.next: list[int | None] = [None] * coded.n_trees
+        self.next: Sequence[int | None] = [None] * coded.n_trees
         is_leaf = coded.feature < 0
         rows, number = np.unique(coded.value[is_leaf].astype(np.int64), axis=0, return_inverse=True)
         self.number = np.zeros(coded.n_nodes, np.int64)

@@ -27,12 +27,15 @@ class Form:
         Whether the program is for a processor of 8 bits, where a comparison of floats takes much code.
     has_names : bool
         Whether the program knows the names of the classes.
+    flash : int
+        Bytes of flash of such a processor, if they are known: with them goes less code that takes more time.
     """
 
     layout: LayoutName = "compact"
     inputs: tuple[Input, ...] = get_args(Input)
     is_small: bool = False
     has_names: bool = True
+    flash: int = 2**18
 
 
 class Program(NamedTuple):
@@ -62,7 +65,8 @@ def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> 
     kinds = tuple(dict.fromkeys(resolve_name(name, known, "there is no kind of input") for name in names))
     if not kinds:
         raise ValueError(f"inputs must name one of {', '.join(known)} at least")
-    return Form(chosen, kinds, target.family == "avr")
+    is_small = target.family == "avr"
+    return Form(chosen, kinds, is_small, flash=target.flash if is_small and target.flash else Form.flash)
 
 
 def as_inputs(rows: NDArray[np.float32], kind: str) -> NDArray[np.float32]:

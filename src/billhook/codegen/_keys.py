@@ -18,6 +18,15 @@ from numpy.typing import NDArray
 from billhook._types import Int64Array
 from billhook.codegen._codes import BITS_OF_FLOAT
 from billhook.codegen._form import Input
+from billhook.codegen._key_functions import (
+    HALVE,
+    HALVES,
+    IS_MISSING,
+    KEY_ABOVE,
+    KEY_AROUND,
+    KEY_BY_UPPER,
+    KEY_OF_WHOLE,
+)
 from billhook.packing import Packed
 
 INFINITY = 0x7F800000
@@ -99,7 +108,7 @@ def keys_of_floats(packed: Packed, sums: Sums | None) -> Keys | None:
         share * (cycles + (NO_ADDRESS if sums else BEYOND if 4 * feature > REACH else 0))
         for share, feature, (_, _, cycles) in zip(visits, packed.used.tolist(), (o[0] for o in options), strict=True)
     ]
-    best = [min(o, key=lambda option, v=v: option[1] + v * option[2]) for o, v in zip(options, visits, strict=True)]
+    best = [_quickest(of_feature, v) for of_feature, v in zip(options, visits, strict=True)]
     together = sum(before + v * cycles for (_, before, cycles), v in zip(best, visits, strict=True))
     if missing == "none" and (sum(direct) <= together or len(best) > MOST_PREPARED):
         halves = [(f"HIGH({k})", f"LOW({k})") for k in packed.used.tolist()]
@@ -214,6 +223,10 @@ def _float_options(number: Int64Array, most_less: int, *, is_missing: bool) -> l
     return options
 
 
+def _quickest(options: list[tuple[Key, float, float]], visits: float) -> tuple[Key, float, float]:
+    return min(options, key=lambda option: option[1] + visits * option[2])
+
+
 def _cycles(key: Key) -> float:
     """Return how long it takes to make a key of a float."""
     if _function(key) == "key_around":
@@ -271,17 +284,22 @@ def _of_halves(bound: int, high: str, low: str) -> str:
 
 
 def _struct(kind: Input, keys: list[Key], visits: list[float], sums: Sums | None) -> str:
-    """Return the type of keys; what is asked for most stands first, within reach."""
+    """Return the type of keys; what is asked for most stands first, within reach.
+
+    Keys are read anew for each comparison: to remember them, avr-gcc would save registers in every tree.
+    """
     lines = []
     for k in sorted(range(len(keys)), key=lambda k: -visits[k]):
         if keys[k].bits == 0:
-            lines += [f"    VOLATILE int16_t high{k};", f"    VOLATILE uint16_t low{k};"]
+            lines += [f"    volatile int16_t high{k};", f"    volatile uint16_t low{k};"]
         else:
             size = "int16_t" if kind == "int16" and keys[k].bits == 16 else f"uint{min(keys[k].bits, 16)}_t"
-            lines += [f"    VOLATILE {size} key{k};", *([f"    VOLATILE uint8_t low{k};"] if keys[k].bits == 24 else [])]
+            lines += [
+                f"    volatile {size} key{k};",
+                *([f"    volatile uint8_t low{k};"] if keys[k].bits == 24 else []),
+            ]
     if sums:
         lines.insert(0 if sums.n_bytes <= FEW_SUMS else len(lines), f"    {sums.type} sums[{sums.number}];")
-    lines = [line.replace("VOLATILE", "volatile") for line in lines]
     return "\n".join(["typedef struct {", *lines, f"}} keys_of_{kind};", ""])
 
 
@@ -323,93 +341,3 @@ def _functions(packed: Packed, keys: list[Key]) -> str:
     functions += [text for name, text in known.items() if name in names]
     functions += [IS_MISSING] if packed.layout.missing != "none" else []
     return "".join(functions)
-
-
-HALVES = f"""/* The bits of a float: its upper half, and its lower. */
-#if defined(__AVR__)
-typedef int16_t half_t __attribute__((__may_alias__));
-#define HIGH(k) ((const half_t *)(const void *)x)[2 * (k) + 1]
-#define LOW(k) (uint16_t)((const half_t *)(const void *)x)[2 * (k)]
-#else
-{BITS_OF_FLOAT}
-#define HIGH(k) (int16_t)(bits_of(x[k]) >> 16)
-#define LOW(k) (uint16_t)(bits_of(x[k]) & 0xFFFF)
-#endif
-"""
-HALVE = """
-/* Half of a number: compilers for size would shift in a loop. */
-#if defined(__AVR__)
-#define HALVE_16(n) __asm__("lsr %B0\\n\\tror %A0" : "+r"(n))
-#else
-#define HALVE_16(n) n = (uint16_t)(n >> 1)
-#endif
-#define TIMES(n_bits, halve) \\
-    if ((n_bits) & 1) { halve; } \\
-    if ((n_bits) & 2) { halve; halve; } \\
-    if ((n_bits) & 4) { halve; halve; halve; halve; }
-"""
-KEY_ABOVE = """
-/* How far a float lies above one that is not negative: its key in steps of up to 8 bits. */
-static INLINE uint16_t key_above(uint32_t bits, uint32_t base, uint8_t n_bits, uint16_t most)
-{
-#if defined(__AVR__) && defined(__OPTIMIZE__)
-    __asm__("mov __tmp_reg__, %D0\\n\\t"
-            "subi %A0, lo8(%1)\\n\\tsbci %B0, hi8(%1)\\n\\tsbci %C0, hlo8(%1)\\n\\tsbci %D0, hhi8(%1)\\n\\t"
-            "tst %D0\\n\\tbreq 1f\\n\\t"
-            "or __tmp_reg__, %D0\\n\\t" /* far off: above, or below if this or the float is negative */
-            "ldi %A0, lo8(%3)\\n\\tldi %B0, hi8(%3)\\n\\tbrpl 3f\\n\\t"
-            "ldi %A0, 0\\n\\tldi %B0, 0\\n\\trjmp 3f\\n"
-            "1:\\n\\t.if %2 == 8\\n\\tmov %A0, %B0\\n\\tmov %B0, %C0\\n\\t.else\\n\\t"
-            ".rept %2\\n\\tlsr %C0\\n\\tror %B0\\n\\tror %A0\\n\\t.endr\\n\\t"
-            "tst %C0\\n\\tbreq 3f\\n\\tldi %A0, lo8(%3)\\n\\tldi %B0, hi8(%3)\\n\\t.endif\\n"
-            "3:"
-            : "+d"(bits)
-            : "i"(base), "i"(n_bits), "i"(most)
-            : "r0");
-    return (uint16_t)bits > most ? most : (uint16_t)bits;
-#else
-    uint32_t above = bits - base;
-    if (above >> 24)
-        return bits >> 31 || above >> 31 ? 0 : most;
-    above >>= n_bits;
-    return above > most ? most : (uint16_t)above;
-#endif
-}
-"""
-KEY_BY_UPPER = """
-/* The same in steps of 16 bits and so many. */
-static INLINE uint16_t key_by_upper(uint32_t bits, uint32_t base, uint8_t n_bits, uint16_t most)
-{
-    uint32_t above = bits - base;
-    uint16_t key = (uint16_t)(above >> 16);
-    if ((uint8_t)(bits >> 24) >= 0x80 || (uint8_t)(above >> 24) >= 0x80)
-        return 0;
-    TIMES(n_bits, HALVE_16(key))
-    return key > most ? most : key;
-}
-"""
-KEY_AROUND = """
-/* The same where the base may be that of a negative float, in the order of floats, in steps of any bits. */
-static INLINE uint16_t key_around(uint32_t bits, int32_t base, uint8_t n_bits, uint16_t most)
-{
-    int32_t number = (int32_t)(bits & 0x7FFFFFFF);
-    uint32_t above;
-    if (bits >> 31)
-        number = -number;
-    if (number < base)
-        return 0;
-    above = ((uint32_t)number - (uint32_t)base) >> n_bits;
-    return above > most ? most : (uint16_t)above;
-}
-"""
-IS_MISSING = f"""
-#define IS_MISSING(bits) ((uint8_t)((bits) >> 24 | 0x80) == 0xFF && ((bits) & 0x7FFFFFFF) > {hex(INFINITY)})
-"""
-KEY_OF_WHOLE = """
-/* How far a whole number lies above another. */
-static INLINE uint8_t key_of_whole(int16_t x, int16_t base, uint8_t most)
-{
-    uint16_t above = (uint16_t)((uint16_t)x - (uint16_t)base);
-    return x < base ? 0 : above > most ? most : (uint8_t)above;
-}
-"""
