@@ -65,22 +65,22 @@ class Comparisons:
 def fast(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the functions that compute scores from features."""
     has_room = _estimated_bytes(packed) <= form.flash
-    uses_codes = _uses_codes(packed, form, has_room=has_room)
+    has_codes = uses_codes(packed, form)
     parts: list[str] = []
     sums_of: dict[str, str] = {}
-    if uses_codes:
+    if has_codes:
         # What comes before the trees, and three bytes more, since numbers are read by four.
         n_bytes = packed.layout.sections["trees"] + 3
         parts += [data(packed.data[:n_bytes]), place(n_bytes)] if n_bytes > 3 else []
         parts += [take(widths_of_codes(packed))] if reads_bits(packed) else []
         whole = form.inputs if packed.layout.n_categorical else ("float",)
         parts += functions_of_codes(packed, replace(form, inputs=whole))
-    has_reader = uses_codes and packed.layout.sections["trees"] > 0
+    has_reader = has_codes and packed.layout.sections["trees"] > 0
     leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader, has_room=has_room)
     trees: list[str] = []
     compared: set[str] = set()
     for kind in form.inputs:
-        tests = _tests(packed, kind, leaves.sums, is_small=form.is_small, uses_codes=uses_codes)
+        tests = _tests(packed, kind, leaves.sums, is_small=form.is_small, has_codes=has_codes)
         if tests.kind not in compared:  # several kinds of features may become the same codes
             parts.append(tests.declared)
             written = [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
@@ -97,8 +97,9 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
     return Program("\n".join(texts), sums_of)
 
 
-def _uses_codes(packed: Packed, form: Form, *, has_room: bool) -> bool:
+def uses_codes(packed: Packed, form: Form) -> bool:
     """Return whether features become codes before they are compared: categories always do."""
+    has_room = _estimated_bytes(packed) <= form.flash
     is_small = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
     return packed.layout.n_categorical > 0 or (is_small and not (has_room and keys_of_floats(packed, None)))
 
@@ -113,7 +114,7 @@ def _estimated_bytes(packed: Packed) -> int:
     return splits + BYTES_OF_LEAF * packed.layout.n_leaves + BYTES_OF_ADDITION * min(n_added, 4 * coded.n_nodes)
 
 
-def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, uses_codes: bool) -> Comparisons:
+def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, has_codes: bool) -> Comparisons:
     if kind != "float" and packed.layout.n_categorical == 0:
         low, high = LIMITS[kind]
         limit = np.floor(packed.bounds.astype(np.float64))
@@ -121,7 +122,7 @@ def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, us
         if keys is not None:
             return _of_keys(kind, keys, sums)
         return Comparisons(kind, f"const {kind}_t *x", _whole_tests(packed, limit, low, high))
-    if uses_codes:
+    if has_codes:
         codes = packed.coded.threshold.astype(np.float64)
         array = f"    {code_type(packed)} codes[{packed.layout.n_used}];\n{counters(packed)}"
         made_of_x = (array, find_codes(packed, kind), "codes")

@@ -19,7 +19,7 @@ static uint32_t bits_of(float x)
     return both.bits;
 }
 
-#define IS_MISSING(bits) ((uint8_t)((bits) >> 24 | 0x80) == 0xFF && ((bits) & 0x7FFFFFFF) > 0x7f800000)
+#define IS_MISSING(bits) ((uint8_t)((bits) >> 24 | 0x80) == 0xFF && ((bits) & 0x7FFFFFFF) > 0x7F800000)
 
 typedef uint8_t sum_t; /* counted from the lowest that a sum can be */
 #define LOWEST (-13)
