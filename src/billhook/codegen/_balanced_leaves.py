@@ -3,7 +3,7 @@
 from billhook.codegen._balanced_data import BalancedData
 from billhook.codegen._balanced_reads import BalancedReads
 from billhook.codegen._compact import base_of_column
-from billhook.codegen._reader import AT_BIT, AT_BYTE, PART, add_values, count
+from billhook.codegen._reader import AT_BIT, AT_BYTE, NEXT_BYTE, PART, add_values, count
 from billhook.packing import Packed
 
 # With fewer numbers in a leaf, adding two at a time gains nothing.
@@ -11,14 +11,6 @@ FEWEST_IN_PAIRS = 4
 # Additions stand in a line, without a loop, if that takes no more than this share of the data.
 MOST_OF_DATA, BYTES_OF_ADDITION = 0.02, 7
 BYTES_ON_AVR = 14
-NEXT_BYTE = """/* Read a byte of flash and move on, in one instruction. */
-static INLINE uint8_t next_byte(spot *at)
-{
-    uint8_t byte;
-    __asm__("lpm %0, Z+" : "=r"(byte), "+z"(*at));
-    return byte;
-}
-"""
 
 
 class BalancedLeaves:

@@ -19,7 +19,7 @@ from billhook.codegen._codes import (
     reads_bits,
     widths_of_codes,
 )
-from billhook.codegen._fast_leaves import LeafCode, leaves_of
+from billhook.codegen._fast_leaves import LeafCode, SparseLeaves, leaves_of
 from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
 from billhook.codegen._keys import Keys, Sums, keys_of_floats, keys_of_whole, leaves_below
 from billhook.codegen._reader import APART, count, data, place, take
@@ -30,7 +30,7 @@ from billhook.packing import Packed
 MOST_SPLITS = 1000
 INFINITY = 0x7F800000
 # On AVR: of a comparison, and what it takes more in two parts; of a leaf, and of each number that it adds.
-BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_LEAF, BYTES_OF_ADDITION = 12, 16, 10, 6
+BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_LEAF, BYTES_OF_ADDITION, BYTES_OF_WIDE_ADDITION = 12, 16, 10, 6, 16
 NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
 
@@ -108,10 +108,13 @@ def _estimated_bytes(packed: Packed) -> int:
     """Return about how much flash the quickest program takes on a processor of 8 bits, rather more than less."""
     keys = keys_of_floats(packed, None) if packed.layout.n_used else None
     in_two = sum("||" in test for test in keys.right) if keys else 0
-    coded = packed.coded
-    n_added = int((coded.value[coded.feature < 0] != 0).sum()) if packed.layout.n_values > 1 else 0
+    added = 0
+    if packed.layout.n_values > 1:
+        leaves = SparseLeaves(packed, is_small=True)
+        is_wide = leaves.sums is not None and leaves.sums.n_bytes > leaves.sums.number
+        added = int((leaves.away != 0).sum()) * (BYTES_OF_WIDE_ADDITION if is_wide else BYTES_OF_ADDITION)
     splits = BYTES_OF_SPLIT * packed.layout.n_splits + BYTES_OF_HALVES * in_two
-    return splits + BYTES_OF_LEAF * packed.layout.n_leaves + BYTES_OF_ADDITION * min(n_added, 4 * coded.n_nodes)
+    return splits + BYTES_OF_LEAF * packed.layout.n_leaves + added
 
 
 def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, has_codes: bool) -> Comparisons:

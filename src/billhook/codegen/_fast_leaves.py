@@ -7,11 +7,16 @@ import numpy as np
 
 from billhook._types import Int64Array
 from billhook.codegen._keys import Sums
-from billhook.codegen._reader import PART, count
+from billhook.codegen._reader import NEXT_BYTE, PART, count
 from billhook.packing import Packed
 
 # How AVR reads numbers of so many bits from flash.
 WORDS = {8: "byte", 16: "word", 32: "dword"}
+
+
+TOO_LARGE_TABLE = (
+    "the table of leaves takes {:,} bytes, and AVR compilers take no array beyond {:,}: use the compact layout"
+)
 
 
 class LeafCode(Protocol):
@@ -60,6 +65,10 @@ def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool, has_room: boo
     # An addition for each number that is not the usual one, or one for all numbers of a leaf.
     if few.mean <= max(2.0, packed.layout.n_values / 3):
         return few
+    if is_small and packed.layout.leaf_bits <= 8 and packed.layout.n_values <= MOST_IN_LINE:
+        rows = ByteLeaves(packed, has_reader=has_reader)
+        if rows.largest < 2**8:
+            return rows
     return TableLeaves(packed, is_small=is_small, has_reader=has_reader)
 
 
@@ -202,10 +211,7 @@ class TableLeaves:
         kind = "uint32_t" if self.in_pairs else f"int{bits}_t"
         n_bytes = rows.size * bits // 8
         if is_small and n_bytes > PART:
-            raise ValueError(
-                f"the table of leaves takes {n_bytes:,} bytes, and AVR compilers take no array beyond {PART:,}: "
-                "use the compact layout"
-            )
+            raise ValueError(TOO_LARGE_TABLE.format(n_bytes, PART))
         text = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in rows.tolist())
         include = "" if has_reader else "#include <avr/pgmspace.h>\n"
         return f"""#if defined(__AVR__) || defined(ESP8266) && defined(ARDUINO)
@@ -261,6 +267,55 @@ static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
         return declared, "".join(f"    {line}\n" for line in [*starts, *ends])
 
 
+class ByteLeaves(TableLeaves):
+    """The same for a processor of 8 bits, where numbers from 0 to 255 are added in a straight line."""
+
+    def __init__(self, packed: Packed, *, has_reader: bool) -> None:
+        coded = packed.coded
+        self.next = [None] * coded.n_trees
+        is_leaf = coded.feature < 0
+        lowest = coded.value[is_leaf].astype(np.int64).min(axis=0)
+        above = np.where(is_leaf[:, None], coded.value.astype(np.int64) - lowest, 0)
+        rows, number = np.unique(above[is_leaf], axis=0, return_inverse=True)
+        self.number = np.zeros(coded.n_nodes, np.int64)
+        self.number[is_leaf] = number.ravel()
+        self.returns = count(len(rows) - 1)
+        self.base = coded.base.astype(np.int64) + lowest * coded.n_trees
+        self.largest = int(rows.max())
+        most = int(np.maximum.reduceat(above, coded.offset[:-1]).sum(axis=0).max())
+        self.total = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "uint32_t"
+        self.width = rows.shape[1]
+        if rows.size > PART:
+            raise ValueError(TOO_LARGE_TABLE.format(rows.size, PART))
+        text = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in rows.tolist())
+        include = "" if has_reader else "#include <avr/pgmspace.h>\n"
+        adds = "\n".join(f"    sums[{c}] = ({self.total})(sums[{c}] + next_byte(&leaf));" for c in range(self.width))
+        self.declared = f"""#if defined(__AVR__)
+{include}#define TABLE PROGMEM
+{NEXT_BYTE}#else
+#define TABLE
+static INLINE uint8_t next_byte(const uint8_t **at) {{ return *(*at)++; }}
+#endif
+
+static const uint8_t leaves[{len(rows)}][{self.width}] TABLE = {{
+{text}
+}};
+
+static APART void add_leaf(const uint8_t *leaf, {self.total} *sums)
+{{
+{adds}
+}}
+"""
+
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+        lines = [f"add_leaf(leaves[{function}({features})], sums);" for function in functions]
+        lines += [f"scores[{c}] = (int32_t)sums[{c}] + ({base});" for c, base in enumerate(self.base.tolist())]
+        declared = f"    {self.total} sums[{self.width}] = {{{', '.join(['0'] * self.width)}}};\n"
+        return declared, "".join(f"    {line}\n" for line in lines)
+
+
+# What one function adds on a processor of 8 bits, 14 bytes each.
+MOST_IN_LINE = 64
 # In a straight line for each tree; more than these go in a function.
 MOST_ADDS = 6
 
