@@ -8,6 +8,9 @@ how often each symbol comes while it goes on, which an arithmetic coder reaches 
 table, and its prior is the best of a few for each model, free of charge. So are all headers of a few bytes. What is
 marked with a star can be read from the middle, as a walk down a tree does now; the others have to be read from the
 beginning of the part, all of it for every row.
+
+Last comes what an adaptive code takes to read on an Arduino Uno (simavr): the cycles of one decision between 0 and 1,
+by a range decoder with 32 bits and shares of 11 bits (as in LZMA), and how many of them a row would need.
 """
 
 import argparse
@@ -20,10 +23,60 @@ from typing import NamedTuple
 
 import numpy as np
 from bytes_by_part import NAMES, model_of
+from firmware import Firmware, Model
 
 from billhook.packing._bits import bits_for
+from billhook.packing._decode import _leaf_values
 from billhook.packing._order import level_order
 
+# Reads decisions of one context from made-up bytes.
+DECODER = r"""
+#include <stdint.h>
+#include "row.h"
+#if defined(__AVR__)
+#include <avr/pgmspace.h>
+#define BYTE(at) pgm_read_byte(data + (at))
+#else
+#define PROGMEM
+#define BYTE(at) data[at]
+#endif
+static const uint8_t data[] PROGMEM = { DATA };
+static uint32_t range, code;
+static uint16_t at;
+
+static __attribute__((noinline)) uint8_t decide(uint16_t *share)
+{
+    uint32_t bound = (range >> 11) * *share;
+    uint8_t bit = code >= bound;
+    if (bit) {
+        range -= bound;
+        code -= bound;
+        *share = (uint16_t)(*share - (*share >> 5));
+    } else {
+        range = bound;
+        *share = (uint16_t)(*share + ((2048 - *share) >> 5));
+    }
+    if (range < (uint32_t)1 << 24) {
+        range <<= 8;
+        code = code << 8 | BYTE(at);
+        at++;
+    }
+    return bit;
+}
+
+int answer(const row_t *x)
+{
+    uint16_t share = 1024, k;
+    int ones = 0;
+    range = 0xFFFFFFFF;
+    code = (uint32_t)BYTE(1) << 24 | (uint32_t)BYTE(2) << 16 | (uint16_t)(BYTE(3) << 8) | BYTE(4);
+    at = (uint16_t)(5 + (x[0] & 1));
+    for (k = 0; k < N_DECISIONS; k++)
+        ones += decide(&share);
+    return ones;
+}
+"""
+N_DECISIONS = 256
 PRIORS = (0.02, 0.1, 0.5, 1.0)
 STRENGTHS = (0.5, 2.0, 8.0, 32.0)
 NO_PARENT = -1
@@ -76,9 +129,9 @@ class Parts:
         self.different, self.number = np.unique(self.feature << self.layout.key_bits | key, return_inverse=True)
         self.tree_of_split = np.repeat(np.arange(coded.n_trees), order.n_inner)
         self.tree_of_leaf = np.repeat(np.arange(coded.n_trees), order.n_inner + 1)
-        value = coded.value[order.leaf].astype(int)
-        self.vectors, self.entry = np.unique(value, axis=0, return_inverse=True)
-        self.entry = self.entry.ravel()
+        # As they are written: from 0, and without the factors of columns.
+        self.vectors, entry = np.unique(_leaf_values(self.layout, packed.data), axis=0, return_inverse=True)
+        self.entry = entry.ravel()
         root = np.repeat(coded.offset[:-1], np.diff(coded.offset))
         place = np.full(coded.n_nodes, NO_PARENT)
         self.parent_node = np.full(coded.n_nodes, NO_PARENT)
@@ -215,6 +268,25 @@ def shapes_by_size(parts: Parts) -> tuple[float, float]:
     return parts.now("shapes"), sum(catalan(int(n)) for n in parts.order.n_inner)
 
 
+def shapes_by_left_sides(parts: Parts) -> tuple[float, float]:
+    """How many splits are on the left of each, of as many as are below it, in truncated binary."""
+    n_splits = np.ones(parts.order.inner.size, int)
+    n_left = np.zeros(parts.order.inner.size, int)
+    above = parts.parents(parts.order.inner)
+    for place in reversed(range(len(above))):
+        up = above[place]
+        if up == NO_PARENT:
+            continue
+        n_splits[up] += n_splits[place]
+        if parts.left[parts.order.inner[up]] == parts.order.inner[place]:
+            n_left[up] = n_splits[place]
+    bits = 0
+    for n, left in zip(n_splits.tolist(), n_left.tolist(), strict=True):
+        whole = n.bit_length() - 1
+        bits += whole + (left >= (2 << whole) - n)
+    return parts.now("shapes"), bits
+
+
 def shapes_by_depth(parts: Parts) -> tuple[float, float]:
     depth = np.zeros(parts.order.inner.size, int)
     above = parts.parents(parts.order.inner)
@@ -225,28 +297,35 @@ def shapes_by_depth(parts: Parts) -> tuple[float, float]:
     return parts.now("shapes"), adaptive(goes_on.ravel().tolist(), 2, contexts)
 
 
+def different_leaves(parts: Parts) -> int:
+    """Return the bits of a table of the different leaves: theirs, or of numbers one for each that there could be."""
+    layout = parts.layout
+    if layout.n_values == 1:
+        return 1 << layout.leaf_bits
+    return parts.now("table") or len(parts.vectors) * layout.n_values * layout.leaf_bits
+
+
 def leaves_by_frequency(parts: Parts) -> tuple[float, float]:
-    now = parts.now("leaves", "table")
-    table = parts.now("table")
-    return now, adaptive(parts.entry, len(parts.vectors)) + (table or len(parts.vectors) * 1.0)
+    whole = adaptive(parts.entry, len(parts.vectors)) + different_leaves(parts)
+    numbers = parts.vectors[parts.entry]
+    column = np.tile(np.arange(numbers.shape[1]), len(numbers)).tolist()
+    return parts.now("leaves", "table"), min(whole, adaptive(numbers.ravel(), 1 << parts.layout.leaf_bits, column))
 
 
 def leaves_given_sibling(parts: Parts) -> tuple[float, float]:
     """Contexts: the leaf before, if it hangs on the same split."""
-    above = parts.parents(parts.order.leaf)
     of_parent: dict[int, int] = {}
     contexts = []
-    for leaf, up in zip(parts.entry.tolist(), above, strict=True):
-        contexts.append(of_parent.get(up, NO_PARENT) if up != NO_PARENT else NO_PARENT)
+    for leaf, up in zip(parts.entry.tolist(), parts.parents(parts.order.leaf), strict=True):
+        contexts.append(of_parent.get(up, NO_PARENT))
         of_parent[up] = leaf
-    table = parts.now("table")
     bits = adaptive(parts.entry, len(parts.vectors), contexts)
-    return parts.now("leaves", "table"), bits + (table or len(parts.vectors) * 1.0)
+    return parts.now("leaves", "table"), bits + different_leaves(parts)
 
 
 def leaves_given_tree(parts: Parts) -> tuple[float, float]:
     bits = adaptive(parts.entry, len(parts.vectors), parts.tree_of_leaf.tolist())
-    return parts.now("leaves", "table"), bits + (parts.now("table") or len(parts.vectors) * 1.0)
+    return parts.now("leaves", "table"), bits + different_leaves(parts)
 
 
 def leaves_from_least_of_tree(parts: Parts) -> tuple[float, float]:
@@ -270,8 +349,7 @@ def table_of_leaves_by_order(parts: Parts) -> tuple[float, float]:
 def table_of_leaves_by_frequency(parts: Parts) -> tuple[float, float]:
     if not parts.layout.n_entries:
         return NOTHING
-    low = parts.vectors.min()
-    numbers, n = (parts.vectors - low).ravel(), int(parts.vectors.max() - low) + 1
+    numbers, n = parts.vectors.ravel(), 1 << parts.layout.leaf_bits
     column = np.tile(np.arange(parts.vectors.shape[1]), len(parts.vectors)).tolist()
     bits = min(adaptive(numbers, n), adaptive(numbers, n, column))
     return parts.now("table"), bits - log2_factorial(len(parts.vectors))
@@ -291,7 +369,7 @@ class Idea(NamedTuple):
 
 IDEAS = {
     "numbers of tests, adaptive": Idea("tests", tests_by_frequency),
-    "table of tests as a set, their numbers in whole bits": Idea("tests", tests_ideal_table, is_from_middle=True),
+    "table of tests as a set, their numbers in whole bits": Idea("tests", tests_ideal_table),
     "table of tests in runs of a feature": Idea("tests", tests_in_runs, is_from_middle=True),
     "table of tests by Elias and Fano": Idea("tests", tests_elias_fano, is_from_middle=True),
     "tests numbered as they come, trees in the best order": Idea("tests", tests_by_first_use, is_from_middle=True),
@@ -302,13 +380,14 @@ IDEAS = {
     "no table: features adaptive, codes in whole bits": Idea("tests", features_by_frequency),
     "no table: features, and codes of each, adaptive": Idea("tests", tests_by_feature),
     "shapes as numbers among all of a size": Idea("shapes", shapes_by_size),
+    "shapes as how many splits are on the left": Idea("shapes", shapes_by_left_sides),
     "shapes adaptive, given the depth": Idea("shapes", shapes_by_depth),
     "leaves adaptive": Idea("leaves", leaves_by_frequency),
     "leaves adaptive, given the other leaf of a split": Idea("leaves", leaves_given_sibling),
     "leaves adaptive, given the tree": Idea("leaves", leaves_given_tree),
     "leaves in the bits that their tree needs": Idea("leaves", leaves_from_least_of_tree, is_from_middle=True),
-    "what the order of the table of leaves could say": Idea("leaves", table_of_leaves_by_order, is_from_middle=True),
-    "table of leaves adaptive, and a set": Idea("leaves", table_of_leaves_by_frequency),
+    "what the order of the table of leaves could say": Idea("table", table_of_leaves_by_order, is_from_middle=True),
+    "table of leaves adaptive, and a set": Idea("table", table_of_leaves_by_frequency),
     "what the order of the trees could say": Idea("trees", order_of_trees, is_from_middle=True),
 }
 
@@ -324,17 +403,36 @@ def best_pair(saved: dict[str, np.ndarray], ideas: list[str]) -> str:
     return line(f"{a}; {b}", saved[a] + saved[b])
 
 
+def cycles_of_decision() -> float:
+    """Return the cycles of an Arduino Uno for one decision of an adaptive code."""
+    some = ", ".join(map(str, np.random.default_rng(0).integers(0, 256, N_DECISIONS).tolist()))
+    source = DECODER.replace("DATA", some).replace("N_DECISIONS", str(N_DECISIONS))
+    rows = np.arange(4, dtype=np.int16)[:, None]
+    firmware = Firmware(Model(source, "int16_t"), rows)
+    firmware.on_host(rows, 1)
+    found = firmware.on("arduino-uno")
+    assert not found.problem, found.problem
+    return found.count / N_DECISIONS
+
+
+def n_decisions(parts: Parts) -> int:
+    """Return how many decisions tell the numbers of all tests and leaves, bit by bit."""
+    tests = parts.number.size * bits_for(parts.different.size)
+    return tests + parts.entry.size * bits_for(len(parts.vectors))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, required=True, help="folder that models are kept in")
     parser.add_argument("--each", action="store_true", help="print the savings of each model too")
     given = parser.parse_args()
     found: dict[str, list[float]] = {idea: [] for idea in IDEAS}
-    n_idle = 0
+    n_idle, decisions = 0, []
     for name in NAMES:
         _, packed = model_of(name, given.models)
         parts = Parts(packed)
         n_idle += int((~parts.is_possible[np.arange(parts.number.size), parts.number]).sum())
+        decisions.append(n_decisions(parts))
         for words, idea in IDEAS.items():
             now, then = idea.bits(parts)
             found[words].append(100.0 * max(0.0, now - then) / 8.0 / packed.nbytes)
@@ -350,6 +448,11 @@ def main() -> None:
     print(f"\nThe best two:\n{best_pair(saved, list(IDEAS))}")
     print(best_pair(saved, [words for words in IDEAS if IDEAS[words].is_from_middle]))
     print(f"Splits that no row can pass both ways: {n_idle}.")
+    cycles = cycles_of_decision()
+    print(
+        f"A decision takes {cycles:.0f} cycles; {np.median(decisions):,.0f} of them, in the median, "
+        f"{cycles * np.median(decisions):,.0f}."
+    )
 
 
 if __name__ == "__main__":
