@@ -16,9 +16,9 @@ from sklearn.neural_network import MLPClassifier
 Sizes = tuple[int, ...]
 BATCH = 128
 # Of growing: more passes for smaller nets, so that all take about as long.
-RATE, WORK, FEWEST_PASSES, MOST_PASSES = 2e-3, 3e9, 20, 150
+RATE, WORK, FEWEST_PASSES, MOST_PASSES = 2e-3, 3e9, 60, 150
 # Of training on, with the weights rounded.
-ROUNDED_RATE, ROUNDED_WORK, FEWEST_ROUNDED, MOST_ROUNDED = 1e-3, 1e9, 8, 40
+ROUNDED_RATE, ROUNDED_WORK, FEWEST_ROUNDED, MOST_ROUNDED = 2e-3, 1e9, 15, 60
 # What lies outside of these quantiles of a feature says nothing about its scale; and how many scales off it may be.
 ENDS, FARTHEST = (0.005, 0.995), 4.0
 # Ranges of features that are alike.

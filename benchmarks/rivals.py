@@ -292,11 +292,12 @@ def main() -> None:
     parser.add_argument("--draw", type=Path, metavar="FILE", help="write a page of pictures (SVG)")
     given = parser.parse_args()
     if not given.show:
-        known = {(row["who"], row["data"], row["fold"]) for row in read_results(given.results)}
         data, folds = ([MNIST], [0]) if given.mnist else (given.data, given.folds)
         for fold in folds:
             for name in data:
                 for who in given.who or ([SEARCH] if given.mnist else WHO):
+                    # Read each time: others may write to the same results.
+                    known = {(row["who"], row["data"], row["fold"]) for row in read_results(given.results)}
                     if not all((one, name, fold) in known for one in WHO[who]):
                         run(who, name, fold, given.seconds, given.results)
     rows = read_results(given.results)
