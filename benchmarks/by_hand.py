@@ -41,22 +41,29 @@ def best_held_out(
     train: np.ndarray,
     budgets: Iterable[int],
     score: Callable[[bh.Packed], float],
+    *,
     at_once: int = 1,
+    smaller_too: bool = False,
 ) -> Iterator[Made]:
     """Yield the model for each budget: of some settings the best on a hold-out, grown again on all training rows.
 
-    `grown(*setting, rows)` grows trees on some rows, and `score` says how good a model is on those held out.
+    `grown(*setting, rows)` grows trees on some rows, and `score` says how good a model is on those held out. Models
+    have as many trees as fit; with `smaller_too` those of smaller budgets, which come first, are chosen from as well.
     """
     tried = {setting: grown(*setting, fit) for setting in settings}
     whole: dict = {}
+    scores: dict[tuple, float] = {}
     for budget in budgets:
-        models = {setting: largest_fitting(forest, budget, at_once) for setting, forest in tried.items()}
-        scores = {setting: score(model) for setting, model in models.items() if model is not None}
+        scores = scores if smaller_too else {}
+        for setting, forest in tried.items():
+            model = largest_fitting(forest, budget, at_once)
+            if model is not None:
+                scores[setting, budget] = score(model)
         if not scores:
             continue
-        best = max(scores, key=lambda setting: scores[setting])
+        best, size = max(scores, key=lambda choice: scores[choice])
         if best not in whole:
             whole[best] = grown(*best, train)
-        packed = largest_fitting(whole[best], budget, at_once)
+        packed = largest_fitting(whole[best], size, at_once)
         if packed is not None:
             yield Made(budget, best, packed)

@@ -183,7 +183,8 @@ def by_hand(job: Job) -> list[Row]:
         return float(np.mean(packed.predict(X[held]) == rows.y[held]))
 
     found = []
-    for made in best_held_out(grown, settings, fit, train, BUDGETS + LARGER, score, max(1, rows.n_values)):
+    budgets, at_once = BUDGETS + LARGER, max(1, rows.n_values)
+    for made in best_held_out(grown, settings, fit, train, budgets, score, at_once=at_once):
         accuracy = float(np.mean(made.packed.predict(X[test]) == rows.y[test]))
         found.append(Row(*job[:3], made.budget, 0.0, made.packed.nbytes, accuracy, len(settings), 0.0))
     return found

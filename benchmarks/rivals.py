@@ -8,7 +8,7 @@ One run, the same folds, and for each of these the same true bytes, which are th
 model is not counted. All choices are made on rows held out of the training fold.
 
     billhook fit        one search for all sizes, of so many seconds of the processor, on one thread
-    XGBoost, LightGBM   a few depths and rates, as many rounds as fit when packed by Billhook with 8-bit leaves
+    XGBoost, LightGBM   a few depths and rates, as many rounds as fit, or fewer, packed by Billhook with 8-bit leaves
     LightGBM, cegb      the same with penalties on splits and on features (Peter and others 2017)
     net, 4 or 8 bits    a multilayer perceptron, rounded and trained on with the rounding: see nets.py
     emlearn             a random forest as emlearn 0.23 stores it: 7 bytes a split, leaves of 8 bits or votes
@@ -105,7 +105,9 @@ def by_boosting(task: Task, who: str, grown, settings: tuple) -> Iterator[Row]:
         return task.accuracy(packed, task.held)
 
     grow = partial(grown, task)
-    made = best_held_out(grow, settings, task.fit, task.train, task.budgets, score, task.at_once)
+    made = best_held_out(
+        grow, settings, task.fit, task.train, task.budgets, score, at_once=task.at_once, smaller_too=True
+    )
     for one in made:
         yield task.row(who, one.budget, one.packed.nbytes, task.accuracy(one.packed, task.test), len(settings))
 
@@ -211,19 +213,19 @@ def by_emlearn(task: Task) -> Iterator[Row]:
 
     tried = {leaves: grown(leaves, task.fit) for leaves in EMLEARN_LEAVES}
     whole: dict = {}
+    scores: dict[tuple, float] = {}
     for budget in task.budgets:
-        scores = {}
         for leaves, forest in tried.items():
             for has_votes in (False, True):
                 stored = largest(forest, budget, has_votes)
                 if stored is not None:
-                    scores[leaves, has_votes] = task.accuracy(stored, task.held)
+                    scores[leaves, has_votes, budget] = task.accuracy(stored, task.held)
         if not scores:
             continue
-        leaves, has_votes = max(scores, key=lambda setting: scores[setting])
+        leaves, has_votes, size = max(scores, key=lambda choice: scores[choice])
         if leaves not in whole:
             whole[leaves] = grown(leaves, task.train)
-        stored = largest(whole[leaves], budget, has_votes)
+        stored = largest(whole[leaves], size, has_votes)
         if stored is not None:
             yield task.row(EMLEARN, budget, stored.nbytes, task.accuracy(stored, task.test), 2 * len(tried))
 

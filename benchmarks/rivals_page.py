@@ -209,5 +209,8 @@ def _panel(results: Results, name: str) -> list[str]:
         a, b = x(one.kilobytes), y(one.accuracy)
         out.append(f"<path d='M{a - 5} {b}h10m-5 -5v10' stroke='{INK}' stroke-width='2'/>")
         anchor, to = ("end", -8) if a > PANEL_WIDTH * 0.7 else ("start", 8)
-        out.append(f"<text x='{a + to}' y='{b + 14}' text-anchor='{anchor}'>{escape(one.who)}, printed</text>")
+        out.append(
+            f"<text x='{a + to}' y='{b + 14}' text-anchor='{anchor}' stroke='{PAPER}' stroke-width='3'"
+            f" paint-order='stroke'>{escape(one.who)}, printed</text>"
+        )
     return out
