@@ -90,8 +90,8 @@ def show(rows: list[dict], *, is_markdown: bool) -> None:
     results = Results(rows)
     for name in results.data:
         budgets = results.budgets(name)
-        folds = sorted({row["fold"] for row in rows if row["data"] == name})
-        title = f"{name}, {'test rows of its own' if name == MNIST else f'folds {folds} of 0 to 4'}"
+        folds = ", ".join(map(str, sorted({row["fold"] for row in rows if row["data"] == name})))
+        title = f"{name}, {'test rows of its own' if name == MNIST else f'fold {folds}'}"
         header = [title, *(f"{budget / KB:g} KB" for budget in budgets)]
         lines = [header]
         if is_markdown:
@@ -140,7 +140,18 @@ def show_wins(results: Results) -> None:
             wins.append(words)
             if leads[best] > 2.0 * results.error(name, budget):
                 clear.append(words)
-    print(f"Billhook is best, or as good, at {n_best} of {n_compared} sizes of data sets.")
+    for who in COLOURS:
+        leads = [
+            lead
+            for name in results.data
+            for budget in results.budgets(name)
+            if who != SEARCH and (lead := results.lead(name, who, budget)) is not None
+        ]
+        if leads:
+            n_better = sum(lead <= 0.0 for lead in leads)
+            more = -sum(leads) / len(leads)
+            print(f"{who}: no better at {n_better} of {len(leads)} sizes of sets; Billhook {more:+.2f} in the mean.")
+    print(f"Billhook is best of all, or as good, at {n_best} of {n_compared}.")
     print(f"A rival is better: {'; '.join(wins) or 'nowhere'}.")
     print(f"By more than two standard errors of our accuracy: {'; '.join(clear) or 'nowhere'}.")
 
