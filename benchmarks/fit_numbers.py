@@ -21,6 +21,7 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+from by_hand import best_held_out
 from sklearn.model_selection import KFold, train_test_split
 
 import billhook as bh
@@ -77,33 +78,18 @@ def by_hand(
     """Return for each budget the best on a hold-out of some depths and rates, grown again on all rows."""
     X, _ = encode(table)
     some, held = train_test_split(train, test_size=0.15, random_state=0)
-    tried = {setting: grown(X[some], table.y[some], *setting) for setting in SETTINGS}
-    whole: dict = {}
+
+    def grown_on(depth: int, rate: float, rows: np.ndarray) -> bh.Forest:
+        return grown(X[rows], table.y[rows], depth, rate)
+
+    def score(packed: bh.Packed) -> float:
+        return -rmse(packed.predict(X[held]), table.y[held])
+
     found = []
-    for budget in BUDGETS:
-        models = {setting: fitting(forest, budget) for setting, forest in tried.items()}
-        errors = {setting: rmse(model.predict(X[held]), table.y[held]) for setting, model in models.items() if model}
-        if not errors:
-            continue
-        best = min(errors, key=lambda setting: errors[setting])
-        if best not in whole:
-            whole[best] = grown(X[train], table.y[train], *best)
-        packed = fitting(whole[best], budget)
-        if packed is not None:
-            error = rmse(packed.predict(X[test]), table.y[test])
-            found.append({"budget": budget, "nbytes": packed.nbytes, "rmse": error, "settings": best})
+    for made in best_held_out(grown_on, SETTINGS, some, train, BUDGETS, score):
+        error = rmse(made.packed.predict(X[test]), table.y[test])
+        found.append({"budget": made.budget, "nbytes": made.packed.nbytes, "rmse": error, "settings": made.settings})
     return found
-
-
-def fitting(forest: bh.Forest, budget: int) -> bh.Packed | None:
-    """Return the first trees of a forest that fit when packed, as many as do; None if not one does."""
-    low, high = 0, forest.n_trees
-    best = None
-    while low < high:
-        middle = (low + high + 1) // 2
-        packed = bh.pack(forest.select(range(middle)), threshold_bits=12, missing_values=False)
-        low, high, best = (middle, high, packed) if packed.nbytes <= budget else (low, middle - 1, best)
-    return best
 
 
 def n_rounds(depth: int) -> int:

@@ -102,15 +102,19 @@ def folds_of(table: "Table", fold: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_search(job: Job) -> list[Row]:
+    table = read(job.data)
+    return searched(table, *folds_of(table, job.fold), job, BUDGETS)
+
+
+def searched(table: "Table", train: np.ndarray, test: np.ndarray, job: Job, budgets: tuple[int, ...]) -> list[Row]:
+    """Return the models of all budgets that one search finds."""
     from billhook.budget import encode_table, search_budgets
 
-    table = read(job.data)
-    train, test = folds_of(table, job.fold)
     learned = encode_table(table.take(train), 4 * KB)
     X = learned.encoding.apply(dict(zip(table.names, table.take(test).columns, strict=True)))
     start = time.process_time()
-    search = search_budgets(learned.rows, BUDGETS, time_limit=job.seconds, now=time.process_time)
-    return models_of(search, X, table.y[test], job, start)
+    search = search_budgets(learned.rows, budgets, time_limit=job.seconds, now=time.process_time)
+    return models_of(search, X, table.y[test], job, start, budgets)
 
 
 def by_release(job: Job) -> list[Row]:
@@ -137,10 +141,12 @@ def by_release(job: Job) -> list[Row]:
     return models_of(search, features, table.y[test], job, start)
 
 
-def models_of(search, X: np.ndarray, y: np.ndarray, job: Job, start: float) -> list[Row]:
+def models_of(
+    search, X: np.ndarray, y: np.ndarray, job: Job, start: float, budgets: tuple[int, ...] = BUDGETS
+) -> list[Row]:
     """Return the model of each budget that a finished search has found, learned from all rows."""
     found = []
-    for budget in BUDGETS:
+    for budget in budgets:
         if search.best(budget) is None:
             continue
         packed = search.final(budget)
@@ -152,6 +158,7 @@ def models_of(search, X: np.ndarray, y: np.ndarray, job: Job, start: float) -> l
 
 def by_hand(job: Job) -> list[Row]:
     """XGBoost with a few depths and rates, as many rounds as fit when packed with 8-bit leaves; the best held out."""
+    from by_hand import best_held_out
     from sklearn.model_selection import train_test_split
     from xgboost import XGBClassifier
 
@@ -170,38 +177,20 @@ def by_hand(job: Job) -> list[Row]:
         model = XGBClassifier(n_estimators=n_rounds, max_depth=depth, learning_rate=rate, n_jobs=1, verbosity=0)
         return bh.as_forest(model.fit(X[some], rows.y[some]))
 
-    def fitting(forest: "bh.Forest", budget: int) -> "bh.Packed | None":
-        at_once = max(1, rows.n_values)
-        low, high = 0, forest.n_trees // at_once
-        best = None
-        while low < high:
-            middle = (low + high + 1) // 2
-            packed = bh.pack(forest.select(range(middle * at_once)), threshold_bits=12, missing_values=False)
-            low, high, best = (middle, high, packed) if packed.nbytes <= budget else (low, middle - 1, best)
-        return best
-
     settings = [(depth, rate) for depth in (3, 4, 6) for rate in (0.1, 0.3)]
-    tried = {setting: grown(*setting, fit) for setting in settings}
+
+    def score(packed: "bh.Packed") -> float:
+        return float(np.mean(packed.predict(X[held]) == rows.y[held]))
+
     found = []
-    whole: dict = {}
-    for budget in BUDGETS + LARGER:
-        models = {setting: fitting(forest, budget) for setting, forest in tried.items()}
-        scores = {
-            setting: np.mean(model.predict(X[held]) == rows.y[held]) for setting, model in models.items() if model
-        }
-        if not scores:
-            continue
-        best = max(scores, key=lambda setting: scores[setting])
-        if best not in whole:
-            whole[best] = grown(*best, train)
-        packed = fitting(whole[best], budget)
-        if packed is not None:
-            accuracy = float(np.mean(packed.predict(X[test]) == rows.y[test]))
-            found.append(Row(*job[:3], budget, 0.0, packed.nbytes, accuracy, len(settings), 0.0))
+    budgets, at_once = BUDGETS + LARGER, max(1, rows.n_values)
+    for made in best_held_out(grown, settings, fit, train, budgets, score, at_once=at_once):
+        accuracy = float(np.mean(made.packed.predict(X[test]) == rows.y[test]))
+        found.append(Row(*job[:3], made.budget, 0.0, made.packed.nbytes, accuracy, len(settings), 0.0))
     return found
 
 
-def by_paper(job: Job) -> list[Row]:
+def by_paper(job: Job, budgets: tuple[int, ...] = BUDGETS + LARGER) -> list[Row]:
     """Go the paper's way: a random forest, its first K trees of n_l leaves, refined, packed; the best held out."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
@@ -228,14 +217,14 @@ def by_paper(job: Job) -> list[Row]:
     shapes = [(k, n) for k in (2, 4, 8, 16, 32) for n in (16, 64, 256)]
     forest, whole = grown(fit), grown(train)
     leaf = 1 + 1.0 * rows.n_values + 2
-    fitting = [(k, n) for k, n in shapes if k * n * leaf < 2 * max(LARGER)]
+    fitting = [(k, n) for k, n in shapes if k * n * leaf < 2 * max(budgets)]
     tried = {}
     for shape in fitting:
         with suppress(ValueError):  # steps of 0.1 may run away
             tried[shape] = made(fit, *shape, forest)
     scores = {shape: np.mean(model.predict(X[held]) == rows.y[held]) for shape, model in tried.items()}
     found = []
-    for budget in BUDGETS + LARGER:
+    for budget in budgets:
         some = [shape for shape, model in tried.items() if model.nbytes <= budget]
         for shape in sorted(some, key=lambda shape: -scores[shape]):
             try:

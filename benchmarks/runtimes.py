@@ -2,12 +2,13 @@
 
     python benchmarks/runtimes.py            # code of the C reader, and rows on devices beside C made for the model
     python benchmarks/runtimes.py --others   # and projects in all languages, built and tested on this machine
+    python benchmarks/runtimes.py --boards   # and the compact layout on a board of each kind
     BILLHOOK_DATA=folder python benchmarks/runtimes.py --data --tools    # with eeg and satimage, and other tools
 
 Random forests of 16 trees; thresholds of 8 bits, leaves of 4. Other tools are those of `other_tools.py` that are
 installed, with the same forests. Flash is what the compilers count; cycles (AVR) and instructions (Cortex-M0) are
 those of the emulators, which repeat exactly. Classes of all rows are compared with Python's. Projects for this
-machine test their scores themselves.
+machine test their scores themselves. On boards, scores are compared with Python's to the last bit.
 """
 
 import argparse
@@ -35,6 +36,23 @@ TOOLS = {
     "tl2cgen": tl2cgen_model,
 }
 TARGETS = ("arduino-uno", "cortex-m0")
+# One of each chip and processor that programs are compiled for.
+BOARDS = (
+    "attiny85",
+    "arduino-uno",
+    "arduino-nano-every",
+    "arduino-mega",
+    "cortex-m0",
+    "stm32f103",
+    "cortex-m4",
+    "teensy-4",
+    "raspberry-pi-pico-2",
+    "ch32v003",
+    "esp32-c3",
+    "esp8266",
+    "raspberry-pi-zero",
+    "linux-x86_64",
+)
 N_ROWS = 6
 SOURCE = """#include "billhook.c" /* before row.h, whose macros it has as names */
 #include "row.h"
@@ -148,32 +166,56 @@ def _cells(found):
     return " | ".join(cells)
 
 
-def print_others(folder):
-    packed, X = packed_forest("digits 16 x 64")
-    print("\n| runtime | bytes of the reader | its own test |\n|---|---:|---|")
-    for runtime, command in OTHERS.items():
-        out = Path(folder) / f"{runtime}-project"
-        bh.emit(packed, out, runtime=runtime, X=X)
-        if runtime == "web":
-            (out / "rows.json").write_text(json.dumps([X[:99].tolist(), packed.scores(X[:99]).tolist()]))
-        done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
-        reader_files = {"c": ["billhook.c"], "rust": sorted(out.glob("src/*.rs")), "micropython": ["billhook.py"]}
-        files = reader_files.get(runtime, ["billhook.mjs"])
-        size = sum((out / file).stat().st_size for file in files)
-        print(f"| {runtime} | {size:,} | {'passed' if done.returncode == 0 else done.stderr[-200:]} |", flush=True)
+def print_others(folder, names):
+    print("\n| forest | runtime | bytes of the reader | its own test |\n|---|---|---:|---|")
+    for name in names:
+        packed, X = packed_forest(name)
+        for runtime, command in OTHERS.items():
+            out = Path(folder) / f"{name}-{runtime}"
+            bh.emit(packed, out, runtime=runtime, X=X)
+            if runtime == "web":
+                (out / "rows.json").write_text(json.dumps([X[:99].tolist(), packed.scores(X[:99]).tolist()]))
+            done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
+            reader_files = {"c": ["billhook.c"], "rust": sorted(out.glob("src/*.rs")), "micropython": ["billhook.py"]}
+            size = sum((out / file).stat().st_size for file in reader_files.get(runtime, ["billhook.mjs"]))
+            outcome = "passed" if done.returncode == 0 else done.stderr[-200:]
+            print(f"| {name} | {runtime} | {size:,} | {outcome} |", flush=True)
+
+
+def print_boards(names):
+    """Print what the compact layout takes on each board: bytes of flash and of stack, and steps of a row."""
+    print(f"\n| board | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    models = [packed_forest(name) for name in names]
+    for board in BOARDS:
+        cells = []
+        for packed, X in models:
+            try:
+                found = bh.measure(packed, X[:: len(X) // N_ROWS][:N_ROWS], target=board, max_rows=N_ROWS)
+            except (bh.MissingToolError, bh.DoesNotFitError) as error:
+                cells.append(str(error)[:60])
+                continue
+            steps = found.cycles or found.instructions
+            parts = [f"{found.flash:,}", f"{found.stack:,}", *([] if steps is None else [f"{steps:,}"])]
+            cells.append(", ".join(parts) if found.agreement == 1.0 else "other scores than in Python")
+            cells[-1] += "" if found.fits in (True, None) else " (does not fit)"
+        print(f"| {board} | {' | '.join(cells)} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--others", action="store_true", help="build and test the other runtimes on this machine too")
+    parser.add_argument("--boards", action="store_true", help="the compact layout on a board of each kind too")
     parser.add_argument("--data", action="store_true", help="eeg and satimage too, from the folder BILLHOOK_DATA")
     parser.add_argument("--tools", action="store_true", help="other tools beside it, as far as they are installed")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print_code(Path(folder) / "c")
-        print_rows(Path(folder) / "c", [*FORESTS, *(STORED if given.data else ())], TOOLS if given.tools else {})
+        names = [*FORESTS, *(STORED if given.data else ())]
+        print_rows(Path(folder) / "c", names, TOOLS if given.tools else {})
         if given.others:
-            print_others(folder)
+            print_others(folder, names)
+        if given.boards:
+            print_boards(names)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ BOARDS = [
     "raspberry-pi-pico-2",
     "ch32v003",
     "esp32-c3",
+    "esp8266",
 ]
 
 
@@ -87,8 +89,10 @@ def test_other_boards_answer_as_python_does(target, layout):
 
 
 @pytest.mark.parametrize("layout", ["compact", "fast"])
-def test_without_an_emulator_the_size_is_measured(layout):
+def test_without_an_emulator_the_size_is_measured(layout, monkeypatch):
     need("esp8266")
+    without = replace(TOOLCHAINS["xtensa-lx106"], emulator=(), measures="size", core="size only: no emulator")
+    monkeypatch.setitem(TOOLCHAINS, "xtensa-lx106", without)
     packed = bh.pack(RandomForestClassifier(5, max_leaf_nodes=9, random_state=0).fit(X3, y3))
     found = bh.measure(packed, X3, target="esp8266", layout=layout)
     assert found.flash > (packed.nbytes if layout == "compact" else 0) + 200

@@ -16,8 +16,8 @@ from billhook.budget._scoring import score_of
 from billhook.budget._search import COMPARED_ROWS
 from billhook.budget._space import Trial
 from billhook.budget._splits import TrainingRows, training_rows
-from billhook.budget._trial_outcome import TrialOutcome
-from billhook.budget._trial_runner import TrialBatch, TrialRunner
+from billhook.budget._trial_outcome import TrialBatch, TrialOutcome
+from billhook.budget._trial_runner import TrialRunner
 from billhook.cluster import (
     ClusterWorkers,
     Partition,

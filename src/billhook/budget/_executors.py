@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from billhook._interruption import SECONDS_DEAF
-from billhook.budget._trial_outcome import TrialOutcome
-from billhook.budget._trial_runner import TrialBatch, TrialRunner
+from billhook.budget._trial_outcome import TrialBatch, TrialOutcome
+from billhook.budget._trial_runner import TrialRunner
 
 
 class Executor(Protocol):

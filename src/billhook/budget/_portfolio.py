@@ -44,6 +44,7 @@ class PortfolioEntry(NamedTuple):
     growth_l2: float = 1.0
     row_share: float = 1.0
     column_share: float = 1.0
+    smoothing: float = 0.0
 
     def growth(self, n_features: int, n_values: int) -> GrowthConfig:
         """Return how trees are grown, with so many bins that it does not take long."""
@@ -53,7 +54,8 @@ class PortfolioEntry(NamedTuple):
         bits = self.bits - int(np.log2(self.bins // bins))
         growth = GrowthConfig("boosted", self.leaves, self.learning_rate, bits, bins, self.min_weight)
         shared = replace(growth, max_tests=self.max_tests, reuse_factor=self.reuse_factor)
-        return replace(shared, l2=self.growth_l2, row_share=self.row_share, column_share=self.column_share)
+        drawn = replace(shared, l2=self.growth_l2, row_share=self.row_share, column_share=self.column_share)
+        return replace(drawn, smoothing=self.smoothing)
 
     def compression(self, n_values: int, budget: int) -> CompressionConfig:
         """Return how they are made to fit a budget."""
@@ -108,8 +110,10 @@ MANY_CLASSES: tuple[PortfolioEntry, ...] = (
 NUMBERS: tuple[PortfolioEntry, ...] = (
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 1.0, None, 5, None, False, "scores"),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 30.0, 5, None, False, "labels"),
+    PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 30.0, 5, None, False, "labels", smoothing=1.0),
     PortfolioEntry(16, 0.05, 7, 64, 30.0, 0, 1.0, 2.0, 300.0, 5, None, False, "labels", 10.0, 0.5, 0.5),
     PortfolioEntry(8, 0.1, 8, 128, 10.0, 0, 1.0, 3.0, 30.0, 6, None, False, "labels"),
+    PortfolioEntry(8, 0.1, 8, 128, 10.0, 0, 1.0, 2.0, 10.0, 5, None, False, "labels", smoothing=1.0),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 300.0, 4, None, False, "scores"),
     PortfolioEntry(16, 0.1, 7, 64, 10.0, 0, 1.0, 2.0, 100.0, 5, None, False, "labels"),
     PortfolioEntry(32, 0.1, 8, 128, 3.0, 0, 1.0, 1.5, 30.0, 6, None, False, "labels"),

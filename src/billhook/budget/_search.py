@@ -15,9 +15,10 @@ from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._finals import FINALISTS, Finals
 from billhook.budget._portfolio import first_trials
-from billhook.budget._space import QUICKEST, Trial, is_sensible, neighbours
+from billhook.budget._space import AS_XGBOOST, QUICKEST, Trial, is_sensible, neighbours
 from billhook.budget._splits import final_splits, most_splits
-from billhook.budget._trial_runner import TrialBatch, TrialRunner, batches_of
+from billhook.budget._trial_outcome import TrialBatch
+from billhook.budget._trial_runner import TrialRunner, batches_of
 from billhook.packing import Packed
 
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
@@ -58,7 +59,7 @@ class Search(Finals):
     perfect : float, optional
         The score of a model without a mistake, if the search may end before its time.
     shares_tests : bool
-        Whether trees can be grown that prefer tests which are in use.
+        Whether trees can be grown that prefer tests which are in use, and learn smoothed targets.
     first : tuple of Trial
         What is tried first, as the best of an earlier search.
     """
@@ -308,7 +309,7 @@ class Search(Finals):
         for trial in trials:
             if len(canonical) == most:  # to find the bins takes longer than many a trial
                 break
-            growth = trial.growth if self.shares_tests else replace(trial.growth, max_tests=0, reuse_factor=1.0)
+            growth = trial.growth if self.shares_tests else replace(trial.growth, **AS_XGBOOST)
             came_to = replace(trial, growth=self.trying.canonical(growth))
             if is_sensible(came_to):
                 canonical[came_to] = None

@@ -33,6 +33,8 @@ class GrowthConfig:
         The penalty on squared leaf values while boosted trees are grown, in second derivatives.
     row_share, column_share : float
         Of the rows, for every boosted tree, and of the features, for every split of it, that are drawn.
+    smoothing : float
+        What share of what is learned is what a smooth function says of the rows, and not their targets: of numbers.
     """
 
     family: EnsembleFamily
@@ -46,6 +48,7 @@ class GrowthConfig:
     l2: float = 1.0
     row_share: float = 1.0
     column_share: float = 1.0
+    smoothing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ class Trial:
 
 # Nothing is learned again, and each number is rounded by itself.
 QUICKEST = CompressionConfig(leaf_bits=3, rounding="alone")
+# What XGBoost has not, which grows on a cluster.
+AS_XGBOOST: dict[str, Any] = {"max_tests": 0, "reuse_factor": 1.0, "smoothing": 0.0}
 # More leaves than any tree of a user's ensemble has.
 MOST_LEAVES = 1 << 20
 LEAVES = (4, MOST_LEAVES)
@@ -112,6 +117,7 @@ MAX_TESTS = (0, 512, 256, 128, 64)
 REUSE_FACTORS = (1.0, 1.5, 2.0, 3.0)
 GROWTH_L2_VALUES = (1.0, 3.0, 10.0, 30.0, 100.0)
 SHARES_DRAWN = (1.0, 0.7, 0.5, 0.3)
+SMOOTHINGS = (0.0, 0.5, 1.0)
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
 SOON_SHARED = 64
 # The share of the budget that a codebook may take.
@@ -186,6 +192,8 @@ def settings_of(trial: Trial) -> dict[str, Any]:
     for name in ("row_share", "column_share"):
         if getattr(growth, name) < 1.0:
             settings[name] = getattr(growth, name)
+    if growth.smoothing:
+        settings["smoothing"] = growth.smoothing
     settings["overgrow"] = compression.overgrow
     if compression.l2 is not None:
         settings["l2"] = compression.l2
@@ -203,6 +211,8 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
         near += [replace(growth, max_tests=most) for most in _beside(growth.max_tests, MAX_TESTS)]
         near += [replace(growth, reuse_factor=factor) for factor in _beside(growth.reuse_factor, REUSE_FACTORS)]
         near += _neighbouring_draws(growth)
+        if growth.smoothing:  # where it was tried it may help; classes have no numbers to smooth
+            near += [replace(growth, smoothing=share) for share in _beside(growth.smoothing, SMOOTHINGS)]
     if growth.family != "user":
         near += [replace(growth, bins=bins) for bins in _halved_and_doubled(growth.bins, BINS)]
         finer, coarser = (growth.bits + 2, growth.bins * 4), (growth.bits - 2, growth.bins // 4)

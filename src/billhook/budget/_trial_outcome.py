@@ -1,8 +1,10 @@
-"""What came of a trial."""
+"""What trials are run with, and what came of one."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from billhook.budget._space import Trial
+from billhook._deadline import TimeLimit
+from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._stages import Stage
 from billhook.packing import Packed
 from billhook.tables import Encoding
@@ -30,3 +32,18 @@ class TrialOutcome:
     saved: int = 0
     is_quick: bool = False
     encoding: Encoding | None = None
+
+
+class TrialBatch(NamedTuple):
+    """Trials with the same growth and budget on one split: what is grown once serves all of them.
+
+    After `until`, if that is a moment, they are broken off. `saved` is what rounding and sharing leaves is expected
+    to save of each, in bytes; nothing where it is not known.
+    """
+
+    growth: GrowthConfig
+    split: int
+    is_quick: bool
+    trials: tuple[Trial, ...]
+    until: TimeLimit | None = None
+    saved: tuple[int, ...] = ()

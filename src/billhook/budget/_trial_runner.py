@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._deadline import OutOfTimeError, TimeLimit, check_time, within
+from billhook._deadline import OutOfTimeError, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._grow import GrowingEnsemble, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
+from billhook.budget._smooth_targets import can_be_smoothed, smooth_targets
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import (
     FIRST_FINAL,
@@ -29,7 +30,7 @@ from billhook.budget._splits import (
     split_rows,
 )
 from billhook.budget._stages import Stage, scored_stages
-from billhook.budget._trial_outcome import TrialOutcome
+from billhook.budget._trial_outcome import TrialBatch, TrialOutcome
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
@@ -39,6 +40,7 @@ from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowC
 ALL = -1
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
 KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
+KEPT_TARGETS = 8
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # What a split takes at least, beside its leaf: its place in the tree, and its test.
 LEAST_SPLIT_BITS = 8.0
@@ -47,21 +49,6 @@ TESTS_PER_BIN = 4
 FIRST_TREES = 3
 # More are not grown in the time that a trial may take.
 MOST_TREES = 500
-
-
-class TrialBatch(NamedTuple):
-    """Trials with the same growth and budget on one split: what is grown once serves all of them.
-
-    After `until`, if that is a moment, they are broken off. `saved` is what rounding and sharing leaves is expected
-    to save of each, in bytes; nothing where it is not known.
-    """
-
-    growth: GrowthConfig
-    split: int
-    is_quick: bool
-    trials: tuple[Trial, ...]
-    until: TimeLimit | None = None
-    saved: tuple[int, ...] = ()
 
 
 class SharedSeconds(NamedTuple):
@@ -96,6 +83,7 @@ class TrialRunner:
         self._binnings: OrderedDict[Any, Any] = OrderedDict()
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
+        self._smooth_targets: OrderedDict[Any, Any] = OrderedDict()
         self._seconds: dict[Any, float] = {}
         self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
@@ -114,6 +102,7 @@ class TrialRunner:
             self._binnings.clear()
             self._bins_of_rows.clear()
             self._forests.clear()
+            self._smooth_targets.clear()
 
     def sample(self, most_rows: int) -> "TrialRunner":
         """Return a runner on a sample of the rows; this one if there are not more."""
@@ -177,6 +166,7 @@ class TrialRunner:
         forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
         if trial.growth.family == "boosted":  # not the trees that were grown for another trial
             forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
+        labels = self._learned(trial.growth, split).labels
         if split.number == ALL:  # it is grown for good
             self.clear_caches()
         rows = self.rows
@@ -184,7 +174,7 @@ class TrialRunner:
         train = rows_to_refine(split.train, rows.X.shape, n_used, forest.n_trees, self.n_values)
         coded = CodedRows(
             codes[train],
-            rows.labels[train],
+            labels[train],
             rows.weight[train],
             self.split_features(split).has_missing,
             rows.loss.refinement if rows.classes is None else "cross_entropy",
@@ -224,6 +214,20 @@ class TrialRunner:
 
         features: SplitFeatures = self._cached(self._features, KEPT_FEATURES, split.number, learn)
         return features
+
+    def _learned(self, growth: GrowthConfig, split: Split) -> TrainingRows:
+        """Return the rows with what trees learn of them: their targets, or smoother ones."""
+        if not growth.smoothing:
+            return self.rows
+
+        def smooth() -> NDArray[np.float64]:
+            start = time.perf_counter()
+            targets = smooth_targets(self.rows, self.features(split), split.train, self.seed)
+            self._seconds["smooth", split.number] = time.perf_counter() - start
+            return targets
+
+        targets = self._cached(self._smooth_targets, KEPT_TARGETS, _key("smooth", split), smooth)
+        return replace(self.rows, y=growth.smoothing * targets + (1.0 - growth.smoothing) * self.rows.y)
 
     def split(self, number: int) -> Split:
         """Return the `number`-th split of the rows."""
@@ -274,6 +278,7 @@ class TrialRunner:
         number = ALL if self.rows.recode is None else split.number
         parts = ((growth.bits, number), (growth.bits, growth.bins, number))
         binning = sum(self._seconds.get(part, 0.0) for part in parts)
+        binning += self._seconds.get(("smooth", split.number), 0.0) if growth.smoothing else 0.0
         # What features are is learned from some rows only, however many there are: no trial takes longer by it.
         spent = binning + self._seconds.get(("features", split.number), 0.0)
         growing = self._forests.get(_key(growth, split))
@@ -288,9 +293,14 @@ class TrialRunner:
         return max(0.0, growing.seconds_for(self.n_leaves(trial)) - growing.seconds)
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
-        """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are."""
+        """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are.
+
+        Targets are smoothed only where they can be.
+        """
         if growth.family == "user":
             return growth
+        if growth.smoothing and not can_be_smoothed(self.rows):
+            growth = replace(growth, smoothing=0.0)
         key = (growth.bits, growth.bins)
         if key not in self._canonical:
             binned = self.binned(*key, self.split(0))
@@ -317,7 +327,7 @@ class TrialRunner:
             key,
             lambda: GrowingEnsemble(
                 growth,
-                self.rows,
+                self._learned(growth, split),
                 split,
                 self._bins(growth, split, binned),
                 self.seed,

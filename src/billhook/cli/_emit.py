@@ -1,14 +1,12 @@
 import argparse
-import errno
 import sys
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from billhook._files import atomic_write
 from billhook.cli import _interrupt
-from billhook.cli._messages import as_options
+from billhook.cli._emit_outputs import emit_outputs
 from billhook.cli._model import read_rows
+from billhook.cli._packing import check_blob, check_blob_alone, first_line, packed_as_asked, split_names, write_blob
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.codegen import (
@@ -24,19 +22,23 @@ from billhook.codegen import (
     runtime_named,
     target_named,
 )
-from billhook.packing import Packed, load, pack, pack_report
+from billhook.packing import Packed, load, pack_report
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, pack, write, and say what it takes."""
+    if len(arguments.models) > 1 or arguments.outputs is not None:
+        emit_outputs(arguments)
+        return
+    [arguments.model] = arguments.models
     _check(arguments)
     arguments.target = "generic" if arguments.target is None else arguments.target
     arguments.name = "model" if arguments.name is None else arguments.name
     target = target_named(arguments.target)
-    inputs: Any = _split(arguments.inputs)
+    inputs: Any = split_names(arguments.inputs)
     # Before anything that takes time.
     form_of(arguments.layout or "compact", inputs, target)
-    packages_named(_split(arguments.package) or ())
+    packages_named(split_names(arguments.package) or ())
     with ProgressDisplay("reading"):
         model = load(arguments.model)
     rows: dict[str, Any] = {}
@@ -50,10 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     elif arguments.out is not None:
         _emit_c(model, packed, target, inputs, arguments, rows)
     if arguments.blob is not None:  # last: if a project cannot be written, neither is this
-        blob = packed.to_bytes(names=not arguments.no_names)
-        with atomic_write(arguments.blob) as file:
-            file.write(blob)
-        print(f"Wrote {arguments.blob}: {len(blob):,} bytes")
+        write_blob(packed, arguments.blob, arguments)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -74,33 +73,9 @@ def _check(arguments: argparse.Namespace) -> None:
         if arguments.no_names and arguments.blob is None:
             raise ValueError("--no-names is for C made of one model, and for --blob; --runtime has the names")
     if arguments.out is None:
-        _check_blob_alone(arguments)
+        check_blob_alone(arguments)
     if arguments.blob is not None:
-        _check_blob(arguments)
-
-
-def _check_blob_alone(arguments: argparse.Namespace) -> None:
-    """Refuse options of projects where none is written."""
-    for option in ("target", "name", "layout", "optimize", "inputs", "package"):
-        if getattr(arguments, option) is not None:
-            raise ValueError(
-                f"--{option} is for a project, in the folder of --out; a blob is the same for all programs"
-            )
-
-
-def _check_blob(arguments: argparse.Namespace) -> None:
-    """Refuse to write a blob over what is there, over what it is made from in any case, and where it cannot be."""
-    blob = Path(arguments.blob).resolve()
-    if blob.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", arguments.blob)
-    is_in_project = arguments.out is not None and Path(arguments.out).resolve() in blob.parents
-    if not blob.parent.is_dir() and not is_in_project:
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(blob.parent))
-    for source in (arguments.model, arguments.table):
-        if source is not None and blob == Path(source).resolve():
-            raise ValueError(f"--blob {arguments.blob} is the file that is read: name another one")
-    if blob.exists() and not arguments.force:
-        raise FileExistsError(f"{arguments.blob} is there already; --force replaces it")
+        check_blob(arguments.blob, arguments)
 
 
 def _emit_runtime(packed: Packed, arguments: argparse.Namespace, X: Any) -> None:
@@ -145,7 +120,7 @@ def _emit_c(
         layout=choice.layout,
         inputs=inputs,
         names=not arguments.no_names,
-        package=_split(arguments.package) or (),
+        package=split_names(arguments.package) or (),
         force=arguments.force,
         **rows,
     )
@@ -165,31 +140,6 @@ def _data_text(packed: Packed, layout: LayoutName) -> str:
     return f"{packed.nbytes:,} bytes packed, written as code" if nbytes is None else f"{nbytes:,} bytes of data"
 
 
-def first_line(error: Exception | None) -> str:
-    """Return what an error says first, in the words of the command line."""
-    return as_options(str(error).partition("\n")[0])
-
-
-def packed_as_asked(model: Any, arguments: argparse.Namespace, rows: dict[str, Any]) -> Packed:
-    """Return the model packed as the options say; one that is packed already takes none."""
-    asked: dict[str, Any] = {
-        "threshold_bits": _threshold_bits(arguments.threshold_bits),
-        "leaf_bits": arguments.leaf_bits,
-        "codebook": arguments.codebook,
-        "scales": arguments.scales,
-    }
-    options = {name: value for name, value in asked.items() if value is not None}
-    if arguments.no_missing_values:
-        options["missing_values"] = False
-    if not isinstance(model, Packed):
-        with ProgressDisplay("packing"):
-            return pack(model, **options, **rows)
-    if options:
-        flag = next(iter(options)).replace("_", "-").replace("missing-values", "no-missing-values")
-        raise ValueError(f"--{flag} is for a forest; {arguments.model} is packed already")
-    return model
-
-
 def _print_costs(choice: LayoutChoice, target: Target) -> None:
     """Print what each layout takes on a target, and which one was written."""
     share = f"of {target.flash:,}"
@@ -200,11 +150,3 @@ def _print_costs(choice: LayoutChoice, target: Target) -> None:
         steps = ("" if count is None else f"{count:,}" for count in (cost.cycles, cost.instructions))
         rows.append((layout, f"{cost.flash:,}", taken, *steps, "<- written" if layout == choice.layout else ""))
     print_table(headings, rows, numbers=headings[1:5])
-
-
-def _split(names: str | None) -> Any:
-    return None if names is None else [name.strip() for name in names.split(",")]
-
-
-def _threshold_bits(text: str | None) -> Any:
-    return int(text) if text is not None and text.isdigit() else text

@@ -2,8 +2,8 @@ import argparse
 import sys
 
 from billhook.cli import _interrupt
-from billhook.cli._emit import first_line, packed_as_asked
 from billhook.cli._model import categorical_of
+from billhook.cli._packing import first_line, packed_as_asked
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
 from billhook.codegen import LAYOUTS, LayoutName, Measurement, MissingToolError, measure_each, target_named, targets

@@ -114,15 +114,23 @@ def _predict(packed: Packed, program: Program, kind: Input, prefix: str) -> str:
     elif n_columns == 1:
         answer = f"return scores[0] {'>=' if packed.ties == 'last' else '>'} 0;"
     else:
-        answer = f"""for (c = 1; c < {n_columns}; c++)
-        if (scores[c] > scores[best])
+        answer = f"""most = scores[0];
+    for (c = 1; c < {n_columns}; c++)
+        if (scores[c] > most) {{
+            most = scores[c];
             best = c;
+        }}
     return best;"""
-    counters = "\n    int best = 0, c;" if n_columns > 1 else ""
-    type_, compute = ("sum_t", "add_up") if program.adds_up else ("int32_t", f"{prefix}_scores")
-    call = f"{compute}{suffix(kind)}(x, scores);"
+    # Of two classes, it may matter how much their scores are.
+    made = program.sums_of.get(kind) if packed.n_classes > 2 else None
+    type_ = "sum_t" if made else "int32_t"
+    call = f"{'add_up' if made else f'{prefix}_scores'}{suffix(kind)}(x, scores);"
+    declared = f"    {type_} scores[{n_columns}];"
+    if made not in (None, "sum_t"):
+        declared, call = f"    {made} made;\n    const sum_t *scores = made.sums;", f"add_up{suffix(kind)}(x, &made);"
+    counters = f"\n    {type_} most;\n    int best = 0, c;" if n_columns > 1 else ""
     begin = f"int {prefix}_predict{suffix(kind)}(const {c_type(kind)} *x)\n{{"
-    plain = f"    {type_} scores[{n_columns}];{counters}\n    {call}\n    {answer}"
+    plain = f"{declared}{counters}\n    {call}\n    {answer}"
     if packed.n_classes != 2:
         return f"{begin}\n{plain}\n}}\n"
     threshold = f"{prefix.upper()}_THRESHOLD"

@@ -3,13 +3,14 @@
 from billhook.codegen._balanced_data import BalancedData
 from billhook.codegen._balanced_reads import BalancedReads
 from billhook.codegen._compact import base_of_column
-from billhook.codegen._reader import AT_BIT, AT_BYTE, add_values, count
+from billhook.codegen._reader import AT_BIT, AT_BYTE, NEXT_BYTE, PART, add_values, count
 from billhook.packing import Packed
 
 # With fewer numbers in a leaf, adding two at a time gains nothing.
 FEWEST_IN_PAIRS = 4
 # Additions stand in a line, without a loop, if that takes no more than this share of the data.
 MOST_OF_DATA, BYTES_OF_ADDITION = 0.02, 7
+BYTES_ON_AVR = 14
 
 
 class BalancedLeaves:
@@ -39,7 +40,7 @@ class BalancedLeaves:
     def _pairs(self) -> str:
         n_columns = self.packed.layout.n_columns
         return f"""#if defined(__AVR__)
-typedef uint16_t sum_t;
+{NEXT_BYTE if self._is_unrolled_on_avr() else ""}typedef uint16_t sum_t;
 #define N_SUMS {n_columns}
 #define SUM(c) sums[c]
 #else
@@ -49,6 +50,10 @@ typedef uint32_t sum_t; /* two sums of 16 bits */
 #endif
 
 """
+
+    def _is_unrolled_on_avr(self) -> bool:
+        size = self.made.data.size
+        return size <= PART and BYTES_ON_AVR * self.packed.layout.n_values <= MOST_OF_DATA * size
 
     def _around(self) -> tuple[str, str]:
         layout = self.packed.layout
@@ -95,7 +100,10 @@ typedef uint32_t sum_t; /* two sums of 16 bits */
                 two = "sums[{0}] += BYTE_AT(at + {1}) | (uint32_t)BYTE_AT(at + {2}) << 16;"
                 pairs = [two.format(c // 2, c, c + 1) for c in range(0, n_values, 2)]
             one = ["    sums[c] = (sum_t)(sums[c] + BYTE_AT(at));", "    at = (spot)(at + 1);", "}"]
-            return ["#if defined(__AVR__)", loop, *one, "#else", *pairs, "#endif"]
+            singly = [loop, *one]
+            if self._is_unrolled_on_avr():
+                singly = [f"sums[{c}] = (sum_t)(sums[{c}] + next_byte(&at));" for c in range(n_values)]
+            return ["#if defined(__AVR__)", *singly, "#else", *pairs, "#endif"]
         loop = f"for (c = 0; c < {n_values}; c++) {{"
         if self.reads.unit == 8 and bits % 8 == 0:
             value = self.reads.read(bits, "at")

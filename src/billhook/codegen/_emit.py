@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 
 from billhook._files import atomic_folder
 from billhook.codegen._choose_layout import Goal, choose_layout
-from billhook.codegen._form import Input, LayoutName, form_of
+from billhook.codegen._example import example_of
+from billhook.codegen._form import Form, Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
+from billhook.codegen._names import identifier
+from billhook.codegen._outputs import check_together, is_several, named_outputs
+from billhook.codegen._outputs_project import outputs_example, outputs_project
 from billhook.codegen._packages import PackageName, package_files, package_notes, packages_named
 from billhook.codegen._project import project
 from billhook.codegen._runtimes import runtime_named
-from billhook.codegen._targets import target_named
+from billhook.codegen._targets import Target, target_named
 from billhook.codegen._test_rows import self_test_rows
 from billhook.packing import Packed, pack
 
@@ -42,14 +46,16 @@ def emit(
 
     Parameters
     ----------
-    model : Packed, Forest or fitted estimator
-        What is not packed is packed with the defaults of `pack`.
+    model : Packed, Forest or fitted estimator; or a list of these, or a dict by name
+        What is not packed is packed with the defaults of `pack`. Several are the outputs of a model that predicts
+        several numbers, or classes, for a row (`as_forests`): the project then has all of them, and a function that
+        answers for all.
     out : path
         The folder to write to. It must be new or empty, unless ``force=True``.
     target : str
         The name of one of `targets`, such as ``"arduino-uno"`` or ``"blue pill"``.
     name : str
-        The prefix of all names in C.
+        The prefix of all names in C; behind it, that of an output has its name or number.
     runtime : {"c", "micropython", "rust", "web"}, optional
         The program that reads the model as a blob: it need not be compiled anew for another model.
     layout : {"compact", "balanced", "fast"}, optional
@@ -68,7 +74,7 @@ def emit(
         What the project is a package for, besides: files that these need, and an example for each.
     X, y : rows and their labels or targets, optional
         Up to 32 of the rows go into the self-test; without X, rows are made up. With y, the header says how accurate
-        the model is on all of them.
+        the model is on all of them. Of several outputs, y has a column for each.
     force : bool
         Whether files of these names in `out` are replaced.
 
@@ -95,6 +101,8 @@ def emit(
     >>> sorted(file.name for file in files)
     ['Makefile', 'README.md', 'iris.c', 'iris.h', 'selftest.c']
     """
+    if is_several(model) and (runtime is not None or optimize != "size"):
+        _refuse_for_several(runtime, optimize)
     if runtime is not None:
         of_c = {
             "layout": layout,
@@ -109,20 +117,64 @@ def emit(
     form = form_of(layout or "compact", inputs, chosen)
     kinds = None if inputs is None else form.inputs
     _check_name(name)
+    if X is None and y is not None:
+        raise ValueError("y has labels of rows that are not there: give X too")
+    packages = packages_named(package)
+    if is_several(model):
+        form = replace(form, has_names=bool(names))
+        return _write(_several(model, chosen, form, name, packages, X, y), out, force=force)
     packed = model if isinstance(model, Packed) else pack(model)
     if layout is None and optimize != "size":
         choice = choose_layout(packed, target=target, optimize=optimize, inputs=kinds, X=X)
         form = form_of(choice.layout, kinds, chosen)
     form = replace(form, has_names=bool(names))
-    packages = packages_named(package)
     check_fits(model, packed, form, chosen)
-    if X is None and y is not None:
-        raise ValueError("y has labels of rows that are not there: give X too")
     rows = self_test_rows(packed, X)
     notes = () if X is None or y is None else (_quality(packed, X, y),)
     files = project(packed, chosen, form, name, rows, notes)
     files["README.md"] += package_notes(packages)
-    return _write(files | package_files(packed, form, name, packages), out, force=force)
+    return _write(files | package_files(example_of(packed, form, identifier(name)), packages), out, force=force)
+
+
+def _refuse_for_several(runtime: str | None, optimize: str) -> None:
+    """Say which options are for one model, and what to do instead."""
+    if runtime is not None:
+        raise ValueError(
+            f"runtime={runtime!r} writes a project around one model, whose reader opens any number of them: emit one "
+            "output so, and write the others beside it, as packed.to_bytes() returns them"
+        )
+    raise ValueError(f"optimize={optimize!r} chooses the layout of one model: say layout= for several outputs")
+
+
+def _several(
+    models: Any,
+    target: Target,
+    form: Form,
+    name: str,
+    packages: Sequence[PackageName],
+    X: ArrayLike | None,
+    y: ArrayLike | None,
+) -> dict[str, str]:
+    """Return the files of a project for several outputs."""
+    outputs = named_outputs(models, name)
+    given = models.values() if isinstance(models, Mapping) else models
+    for model, packed in zip(given, outputs.values(), strict=True):
+        check_fits(model, packed, form, target)
+    check_together(outputs, form, target)
+    first, *others = outputs.values()
+    rows = self_test_rows(first, X, *others)
+    notes: tuple[str, ...] = ()
+    if X is not None and y is not None:
+        columns = np.asarray(y)
+        if columns.ndim != 2 or columns.shape[1] != len(outputs):
+            raise ValueError(
+                f"y must have a column for each of {len(outputs)} outputs, not the shape {columns.shape}"
+            )
+        notes = tuple(_quality(packed, X, columns[:, k]) for k, packed in enumerate(outputs.values()))
+    prefix = identifier(name)
+    files = outputs_project(outputs, target, form, prefix, rows, notes)
+    files["README.md"] += package_notes(packages)
+    return files | package_files(outputs_example(outputs, form, prefix), packages)
 
 
 def _emit_runtime(

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from billhook.codegen._balanced_data import balanced_data
-from billhook.codegen._form import LayoutName
+from billhook.codegen._fast import uses_codes
+from billhook.codegen._form import LayoutName, form_of
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
@@ -24,8 +25,9 @@ class Steps(NamedTuple):
     tree: float
 
 
-# Cycles for the code of a feature; the fast layout has none but on AVR.
+# Cycles for the code of a feature; the fast layout has keys on AVR instead, if these have room, and else nothing.
 CODE = {"avr": 185, "cortex-m0": 50}
+KEY = {"avr": 35, "cortex-m0": 0}
 STEPS: dict[str, dict[LayoutName, Steps]] = {
     "avr": {"compact": Steps(215, 40, 60), "balanced": Steps(40, 18, 40), "fast": Steps(7, 6, 10)},
     "cortex-m0": {"compact": Steps(105, 10, 30), "balanced": Steps(21, 5, 20), "fast": Steps(4, 3, 5)},
@@ -42,9 +44,11 @@ def estimated_cycles(packed: Packed, layout: LayoutName, target: Target) -> int:
     steps, shape = STEPS[family][layout], packed.layout
     if layout == "balanced" and shape.n_splits and balanced_data(packed).form.unit == 1:
         steps = IN_BITS[family]
-    has_codes = layout != "fast" or family == "avr"
+    form = form_of("fast", None, target)
+    has_codes = layout != "fast" or (family == "avr" and uses_codes(packed, form))
+    of_feature = CODE[family] if has_codes else KEY[family]
     of_trees = _mean_depths(packed) * steps.split + shape.n_trees * (shape.n_values * steps.number + steps.tree)
-    return round(of_trees + has_codes * shape.n_used * CODE[family])
+    return round(of_trees + shape.n_used * of_feature)
 
 
 def data_of(packed: Packed, layout: LayoutName) -> int | None:

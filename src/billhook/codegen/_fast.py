@@ -2,9 +2,10 @@
 
 Whole numbers are compared as they come. Floats too: the bits of a float, read as a whole number, are in the order
 of the floats from 0 up, and below 0 in the opposite order, so that comparing with a constant needs no arithmetic.
-Where that takes too much code, on processors of 8 bits, floats become codes first.
+Processors of 8 bits compare what `_keys` says instead.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,15 +19,18 @@ from billhook.codegen._codes import (
     reads_bits,
     widths_of_codes,
 )
-from billhook.codegen._fast_leaves import LeafCode, leaves_of
+from billhook.codegen._fast_leaves import LeafCode, SparseLeaves, leaves_of
 from billhook.codegen._form import LIMITS, Form, Input, Program, c_type, suffix
-from billhook.codegen._reader import count, data, place, take
+from billhook.codegen._keys import Keys, Sums, keys_of_floats, keys_of_whole, leaves_below
+from billhook.codegen._reader import APART, count, data, place, take
 from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
 
 # Compilers take more than their time over longer functions.
 MOST_SPLITS = 1000
 INFINITY = 0x7F800000
+# On AVR: of a comparison, and what it takes more in two parts; of a leaf, and of each number that it adds.
+BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_LEAF, BYTES_OF_ADDITION, BYTES_OF_WIDE_ADDITION = 12, 16, 10, 6, 16
 NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
 
@@ -42,55 +46,106 @@ class Comparisons:
         The declaration of the features compared.
     right : list of str
         For each node, the condition for going right: "0" where none does, "" for leaves.
+    declared : str
+        What stands before the functions of trees.
+    made_of_x : tuple of str
+        Declarations, statements and the name of what is compared instead of the features x.
+    has_sums : bool
+        Whether the sums that trees add to stand with what is compared.
     """
 
     kind: str
     array: str
     right: list[str]
+    declared: str = ""
+    made_of_x: tuple[str, str, str] = ("", "", "x")
+    has_sums: bool = False
 
 
 def fast(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the functions that compute scores from features."""
-    uses_codes = _uses_codes(packed, form)
-    parts = []
-    if uses_codes:
+    has_room = _estimated_bytes(packed) <= form.flash
+    has_codes = uses_codes(packed, form)
+    parts: list[str] = []
+    sums_of: dict[str, str] = {}
+    if has_codes:
         # What comes before the trees, and three bytes more, since numbers are read by four.
         n_bytes = packed.layout.sections["trees"] + 3
         parts += [data(packed.data[:n_bytes]), place(n_bytes)] if n_bytes > 3 else []
         parts += [take(widths_of_codes(packed))] if reads_bits(packed) else []
         whole = form.inputs if packed.layout.n_categorical else ("float",)
         parts += functions_of_codes(packed, replace(form, inputs=whole))
-    has_reader = uses_codes and packed.layout.sections["trees"] > 0
-    leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader)
-    trees = []
+    has_reader = has_codes and packed.layout.sections["trees"] > 0
+    leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader, has_room=has_room)
+    trees: list[str] = []
     compared: set[str] = set()
     for kind in form.inputs:
-        tests = _tests(packed, kind, uses_codes=uses_codes)
+        tests = _tests(packed, kind, leaves.sums, is_small=form.is_small, has_codes=has_codes)
         if tests.kind not in compared:  # several kinds of features may become the same codes
-            trees += [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+            parts.append(tests.declared)
+            written = [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
+            trees += reversed(written) if any(leaves.next) else written  # what calls another stands behind it
         compared.add(tests.kind)
-        trees.append(_scores(packed, kind, tests, leaves, prefix, uses_codes=uses_codes))
+        trees.append(_scores(packed, kind, tests, leaves, prefix))
+        if leaves.sums:
+            sums_of[kind] = "keys_of_" + kind if tests.has_sums else "sum_t"
     if any("BITS(" in text for text in trees):
         parts += [BITS_OF_FLOAT, "#define BITS(k) (int32_t)bits_of(x[k])\n"]
-    return Program("\n".join(part for part in [*parts, leaves.declared, *trees] if part), adds_up=leaves.adds_up)
+    texts = [part for part in [*parts, leaves.declared, *trees] if part]
+    if any(re.search(r"\b(APART|INLINE) ", text) for text in texts):
+        texts.insert(0, APART)
+    return Program("\n".join(texts), sums_of)
 
 
-def _uses_codes(packed: Packed, form: Form) -> bool:
+def uses_codes(packed: Packed, form: Form) -> bool:
     """Return whether features become codes before they are compared: categories always do."""
+    has_room = _estimated_bytes(packed) <= form.flash
     is_small = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
-    return is_small or packed.layout.n_categorical > 0
+    return packed.layout.n_categorical > 0 or (is_small and not (has_room and keys_of_floats(packed, None)))
 
 
-def _tests(packed: Packed, kind: Input, *, uses_codes: bool) -> Comparisons:
+def _estimated_bytes(packed: Packed) -> int:
+    """Return about how much flash the quickest program takes on a processor of 8 bits, rather more than less."""
+    keys = keys_of_floats(packed, None) if packed.layout.n_used else None
+    in_two = sum("||" in test for test in keys.right) if keys else 0
+    added = 0
+    if packed.layout.n_values > 1:
+        leaves = SparseLeaves(packed, is_small=True)
+        is_wide = leaves.sums is not None and leaves.sums.n_bytes > leaves.sums.number
+        added = int((leaves.away != 0).sum()) * (BYTES_OF_WIDE_ADDITION if is_wide else BYTES_OF_ADDITION)
+    splits = BYTES_OF_SPLIT * packed.layout.n_splits + BYTES_OF_HALVES * in_two
+    return splits + BYTES_OF_LEAF * packed.layout.n_leaves + added
+
+
+def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, has_codes: bool) -> Comparisons:
     if kind != "float" and packed.layout.n_categorical == 0:
         low, high = LIMITS[kind]
         limit = np.floor(packed.bounds.astype(np.float64))
+        keys = keys_of_whole(packed, limit, low, high, sums) if is_small and kind == "int16" else None
+        if keys is not None:
+            return _of_keys(kind, keys, sums)
         return Comparisons(kind, f"const {kind}_t *x", _whole_tests(packed, limit, low, high))
-    if uses_codes:
+    if has_codes:
         codes = packed.coded.threshold.astype(np.float64)
-        return Comparisons("codes", f"const {code_type(packed)} *x", _code_tests(packed, codes))
-    is_prepared = packed.layout.n_used > 0 and packed.layout.missing != "none"
-    return Comparisons("bits", "const int32_t *x" if is_prepared else "const float *x", _bit_tests(packed))
+        array = f"    {code_type(packed)} codes[{packed.layout.n_used}];\n{counters(packed)}"
+        made_of_x = (array, find_codes(packed, kind), "codes")
+        return Comparisons("codes", f"const {code_type(packed)} *x", _code_tests(packed, codes), made_of_x=made_of_x)
+    keys = keys_of_floats(packed, sums) if is_small and packed.layout.n_used else None
+    if keys is not None:
+        return _of_keys(kind, keys, sums)
+    if packed.layout.n_used == 0 or packed.layout.missing == "none":
+        return Comparisons("bits", "const float *x", _bit_tests(packed))
+    return Comparisons("bits", "const int32_t *x", _bit_tests(packed), made_of_x=_bits(packed))
+
+
+def _of_keys(kind: Input, keys: Keys, sums: Sums | None) -> Comparisons:
+    if not keys.prepared:
+        return Comparisons(kind, keys.array, keys.right, keys.declared)
+    variables = "    uint32_t bits;\n" if kind == "float" else ""
+    variables = variables if sums else f"    keys_of_{kind} keys;\n{variables}"
+    prepared = keys.prepared.replace("keys.", "keys->") if sums else keys.prepared
+    made_of_x = (variables, prepared, "keys" if sums else "&keys")
+    return Comparisons(kind, keys.array, keys.right, keys.declared, made_of_x, sums is not None)
 
 
 def _whole_tests(packed: Packed, limit: NDArray[np.float64], low: int, high: int) -> list[str]:
@@ -142,11 +197,19 @@ def _bit_tests(packed: Packed) -> list[str]:
 
 
 def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> str:
-    """Return the function that walks down a tree: what stands behind a test is its left side."""
+    """Return the function that walks down a tree: behind a test stands the side with fewer leaves.
+
+    So most jumps are short, and on a processor of 8 bits, long ones take two.
+    """
     coded = packed.coded
     first, end = coded.offset[tree : tree + 2].tolist()
     left, right = coded.left[first:end].tolist(), coded.right[first:end].tolist()
     conditions = tests.right[first:end]
+    n_leaves = leaves_below(left, right)
+    sums = "x->sums" if tests.has_sums else "sums"
+    argument, given = ("", "") if tests.has_sums else (leaves.argument, leaves.given)
+    next_tree = leaves.next[tree]
+    following = "" if next_tree is None else _name(tests, next_tree, 0)
     functions: list[str] = []
     roots = [0]
     for number, root in enumerate(roots):
@@ -159,54 +222,74 @@ def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> st
             while left[node] >= 0 and conditions[node] in ("0", "1"):
                 node = (right if conditions[node] == "1" else left)[node]
             if left[node] < 0:
-                lines.append(f"    {leaves.leaf(first + node)}")
+                lines.append(f"    {leaves.leaf(first + node, sums, following)}")
             elif n_splits == MOST_SPLITS:
-                lines.append(f"    {leaves.go_on(_name(tests, tree, len(roots)))}")
+                lines.append(f"    {leaves.go_on(_name(tests, tree, len(roots)), 'x' + given)}")
                 roots.append(node)
             else:
                 n_splits += 1
-                lines.append(f"    if ({conditions[node]}) goto n{n_splits};")
-                ahead += [(right[node], f"n{n_splits}"), (left[node], "")]
+                near, far, condition = left[node], right[node], conditions[node]
+                if n_leaves[near] > n_leaves[far]:
+                    near, far, condition = far, near, _negated(condition)
+                lines.append(f"    if ({condition}) goto n{n_splits};")
+                ahead += [(far, f"n{n_splits}"), (near, "")]
         text = "\n".join(lines)
-        unused = [] if "x[" in text or "BITS" in text else ["    (void)x;"]
-        unused += ["    (void)sums;"] if leaves.adds_up and "sums[" not in text else []
-        declared = f"static {leaves.returns} {_name(tests, tree, number)}({tests.array}{leaves.argument})"
+        unused = [] if re.search(r"\bx(\[|->)|BITS|HIGH|\(x\b", text) else ["    (void)x;"]
+        unused += ["    (void)sums;"] if "sums" in argument and "sums" not in text else []
+        declared = f"static {leaves.returns} {_name(tests, tree, number)}({tests.array}{argument})"
         functions.append("\n".join([declared, "{", *unused, text, "}", ""]))
     # What a function calls comes after it in the list, and must come before it in C.
     return "\n".join(reversed(functions))
+
+
+def _negated(condition: str) -> str:
+    simple = re.fullmatch(r"([^&|<>]+) ([<>]) ([^&|<>]+)", condition.replace("->", "@"))
+    if simple is None:
+        return f"!({condition})"
+    return f"{simple[1]} {'<=' if simple[2] == '>' else '>='} {simple[3]}".replace("@", "->")
 
 
 def _name(tests: Comparisons, tree: int, number: int) -> str:
     return f"tree{tree}{f'_{number}' if number else ''}_{tests.kind}"
 
 
-def _scores(
-    packed: Packed, kind: Input, tests: Comparisons, leaves: LeafCode, prefix: str, *, uses_codes: bool
-) -> str:
+def _scores(packed: Packed, kind: Input, tests: Comparisons, leaves: LeafCode, prefix: str) -> str:
     layout = packed.layout
-    declared, prepared, features = "", "", "x"
-    is_prepared = kind == "float" and layout.n_used and (uses_codes or layout.missing != "none")
-    if is_prepared or layout.n_categorical:
-        declared, prepared, features = _prepared(packed, kind, uses_codes=uses_codes)
+    declared, prepared, features = tests.made_of_x
     functions = [_name(tests, tree, 0) for tree in range(layout.n_trees)]
-    counters, body = leaves.scores(functions, features)
+    arguments = features if leaves.sums is None or tests.has_sums else f"{features}, sums"
+    counters, body = leaves.scores(functions, arguments, "keys->sums" if tests.has_sums else "sums")
     text = f"{declared}{counters}{prepared}{body}"
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)"
-    if not leaves.adds_up:
+    if leaves.sums is None:
         return f"{begin}\n{{\n{text}}}\n"
     add_up = f"add_up{suffix(kind)}"
+    if tests.has_sums:
+        return f"""static void {add_up}(const {c_type(kind)} *x, keys_of_{kind} *keys)
+{{
+{text}}}
+
+{begin}
+{{
+    keys_of_{kind} keys;
+    {count(layout.n_columns)} c;
+    {add_up}(x, &keys);
+    for (c = 0; c < {layout.n_columns}; c++)
+        scores[c] = (int32_t)keys.sums[c] + LOWEST;
+}}
+"""
     return f"""static void {add_up}(const {c_type(kind)} *x, sum_t *sums)
 {{
 {text}}}
 
 {begin}
 {{
-#if defined(__AVR__)
+#if LOWER_SUMS
     sum_t sums[{layout.n_columns}];
     {count(layout.n_columns)} c;
     {add_up}(x, sums);
     for (c = 0; c < {layout.n_columns}; c++)
-        scores[c] = sums[c];
+        scores[c] = (int32_t)sums[c] + LOWEST;
 #else
     {add_up}(x, scores);
 #endif
@@ -214,15 +297,12 @@ def _scores(
 """
 
 
-def _prepared(packed: Packed, kind: Input, *, uses_codes: bool) -> tuple[str, str, str]:
-    """Return declarations, statements and the name of what is compared instead of the features."""
-    layout = packed.layout
-    n_used = layout.n_used
-    if uses_codes:
-        return f"    {code_type(packed)} codes[{n_used}];\n{counters(packed)}", find_codes(packed, kind), "codes"
+def _bits(packed: Packed) -> tuple[str, str, str]:
+    """Return declarations, statements and the name of bits of floats, with one number for all that are missing."""
+    n_used = packed.layout.n_used
     counter = f"    {count(n_used)} k;\n"
     missing = f"""        if ((bits[k] & 0x7FFFFFFF) > {hex(INFINITY)})
-            bits[k] = {NOT_A_NUMBER[layout.missing]};
+            bits[k] = {NOT_A_NUMBER[packed.layout.missing]};
 """
     copy = "    for (k = 0; k < {}; k++) {{\n        bits[k] = BITS({});\n{}    }}\n"
     if n_used == packed.n_features:

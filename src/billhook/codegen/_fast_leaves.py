@@ -1,15 +1,22 @@
 """What happens in a leaf of the fast layout, and how that comes to scores."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from billhook._types import Int64Array
-from billhook.codegen._reader import APART, PART, count
+from billhook.codegen._keys import Sums
+from billhook.codegen._reader import NEXT_BYTE, PART, count
 from billhook.packing import Packed
 
 # How AVR reads numbers of so many bits from flash.
 WORDS = {8: "byte", 16: "word", 32: "dword"}
+
+
+TOO_LARGE_TABLE = (
+    "the table of leaves takes {:,} bytes, and AVR compilers take no array beyond {:,}: use the compact layout"
+)
 
 
 class LeafCode(Protocol):
@@ -21,43 +28,58 @@ class LeafCode(Protocol):
         What stands before the trees.
     returns, argument : str
         The type that the function of a tree returns, and what it takes besides the features.
-    adds_up : bool
-        Whether the statements of `scores` are about `sums`, numbers of the type `sum_t`.
+    given : str
+        What that is, as the function of a tree passes it on.
+    sums : Sums or None
+        What trees add to, of the type `sum_t`: then `scores` is about them.
+    next : list of int or None
+        For each tree the one that its leaves go on with, or None where they return: on a processor of 8 bits, going
+        on takes a third of the time.
     """
 
-    adds_up: bool
     declared: str
     returns: str
     argument: str
+    given: str
+    sums: Sums | None
+    next: Sequence[int | None]
 
-    def leaf(self, node: int) -> str:
-        """Return the statement for a leaf."""
+    def leaf(self, node: int, sums: str, following: str) -> str:
+        """Return the statement for a leaf, which adds to `sums`, and goes on with a function if one is named."""
 
-    def go_on(self, function: str) -> str:
+    def go_on(self, function: str, arguments: str) -> str:
         """Return the statement that leaves the rest of a tree to another function."""
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
-        """Return declarations and statements that compute the scores with the functions of trees."""
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:
+        """Return declarations and statements that compute the scores with the functions of trees.
+
+        These take `features` as they stand here: their names, and that of sums if there are any beside them.
+        """
 
 
-def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool) -> LeafCode:
+def leaves_of(packed: Packed, *, is_small: bool, has_reader: bool, has_room: bool) -> LeafCode:
     """Return how the leaves of a model are best written."""
     if packed.layout.n_values == 1:
-        return SingleValueLeaves(packed)
-    few = SparseLeaves(packed)
+        return SumLeaves(packed) if is_small and has_room else SingleValueLeaves(packed)
+    few = SparseLeaves(packed, is_small=is_small)
     # An addition for each number that is not the usual one, or one for all numbers of a leaf.
     if few.mean <= max(2.0, packed.layout.n_values / 3):
         return few
+    if is_small and packed.layout.leaf_bits <= 8 and packed.layout.n_values <= MOST_IN_LINE:
+        rows = ByteLeaves(packed, has_reader=has_reader)
+        if rows.largest < 2**8:
+            return rows
     return TableLeaves(packed, is_small=is_small, has_reader=has_reader)
 
 
 class SingleValueLeaves:
     """Leaves of one number, from 0 up, which the function of a tree returns."""
 
-    adds_up = False
-    declared = argument = ""
+    sums: Sums | None = None
+    declared = argument = given = ""
 
     def __init__(self, packed: Packed) -> None:
+        self.next: Sequence[int | None] = [None] * packed.layout.n_trees
         coded = packed.coded
         is_leaf = coded.feature < 0
         self.lowest = int(coded.value[is_leaf].min())
@@ -66,13 +88,13 @@ class SingleValueLeaves:
         self.base = coded.base.astype(np.int64).tolist()
         self.column = coded.tree_column.tolist() if packed.layout.n_columns > 1 else [0] * coded.n_trees
 
-    def leaf(self, node: int) -> str:
+    def leaf(self, node: int, sums: str, following: str) -> str:  # noqa: ARG002 - as in the others
         return f"return {self.number[node]};"
 
-    def go_on(self, function: str) -> str:
-        return f"return {function}(x);"
+    def go_on(self, function: str, arguments: str) -> str:
+        return f"return {function}({arguments});"
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
         most = int(self.number.max()) * max(self.column.count(c) for c in range(len(self.base)))
         total = "uint_fast16_t" if most < 2**16 else "uint32_t"
         lines = []
@@ -83,53 +105,91 @@ class SingleValueLeaves:
         return f"    {total} sum;\n", "".join(f"    {line}\n" for line in lines)
 
 
+class SumLeaves(SingleValueLeaves):
+    """The same, but trees take the sum of those before them, add to it, and pass it on to the next."""
+
+    given = ", sum"
+
+    def __init__(self, packed: Packed) -> None:
+        super().__init__(packed)
+        of_trees = np.maximum.reduceat(self.number, packed.coded.offset[:-1])
+        most = int(np.bincount(self.column, of_trees).max())
+        self.returns = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "uint32_t"
+        self.argument = f", {self.returns} sum"
+        self.next = _in_chains(self.column)
+
+    def leaf(self, node: int, sums: str, following: str) -> str:  # noqa: ARG002
+        sum_ = f"({self.returns})(sum + {self.number[node]})" if self.number[node] else "sum"
+        return f"return {following}(x, {sum_});" if following else f"return {sum_};"
+
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+        is_first = set(range(len(functions))) - set(self.next)
+        lines = []
+        for c, base in enumerate(self.base):
+            mine = [tree for tree, column in enumerate(self.column) if column == c]
+            lines.append("sum = 0;")
+            lines += [f"sum = {functions[tree]}({features}, sum);" for tree in mine if tree in is_first]
+            lines.append(f"scores[{c}] = (int32_t)sum + ({base + self.lowest * len(mine)});")
+        return f"    {self.returns} sum;\n", "".join(f"    {line}\n" for line in lines)
+
+
 class SparseLeaves:
     """Leaves most of whose numbers are the usual ones of their columns: the others are added one by one."""
 
-    adds_up = True
     returns = "void"
     argument = ", sum_t *sums"
+    given = ", sums"
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: Packed, *, is_small: bool) -> None:
         coded = packed.coded
+        self.next: Sequence[int | None] = [None] * coded.n_trees
         is_leaf = coded.feature < 0
         values = coded.value.astype(np.int64)
         usual = np.array([_most_common(values[is_leaf, c]) for c in range(values.shape[1])])
         self.away = np.where(is_leaf[:, None], values - usual, 0)
         base = coded.base.astype(np.int64) + usual * coded.n_trees
-        self.base = base.tolist()
         self.mean = float((self.away != 0).sum() / is_leaf.sum())
-        most = int((np.abs(base) + np.maximum.reduceat(np.abs(self.away), coded.offset[:-1]).sum(axis=0)).max())
-        small = "int16_t" if most < 2**15 else "int32_t"
-        self.declared = f"""#if defined(__AVR__)
-typedef {small} sum_t;
-#else
-typedef int32_t sum_t;
-#endif
+        # Sums are counted from the lowest that there can be.
+        lowest = base + np.minimum(np.minimum.reduceat(self.away, coded.offset[:-1]), 0).sum(axis=0)
+        highest = base + np.maximum(np.maximum.reduceat(self.away, coded.offset[:-1]), 0).sum(axis=0)
+        self.lowest = int(lowest.min())
+        most = int(highest.max()) - self.lowest
+        small = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "int32_t"
+        self.lowest = 0 if small == "int32_t" else self.lowest
+        self.base = base.tolist()
+        self.sums: Sums | None = Sums(len(self.base), small)
+        kind = f"""typedef {small} sum_t; /* counted from the lowest that a sum can be */
+#define LOWEST ({self.lowest})
+#define LOWER_SUMS 1
 """
+        elsewhere = "typedef int32_t sum_t;\n#define LOWEST 0\n#define LOWER_SUMS 0\n"
+        self.declared = kind if is_small else f"#if defined(__AVR__)\n{kind}#else\n{elsewhere}#endif\n"
 
-    def leaf(self, node: int) -> str:
+    def leaf(self, node: int, sums: str, following: str) -> str:
         columns = np.flatnonzero(self.away[node]).tolist()
-        added = [f"sums[{c}] = (sum_t)(sums[{c}] + {self.away[node, c]});" for c in columns]
+        added = [f"{sums}[{c}] = (sum_t)({sums}[{c}] + {self.away[node, c]});" for c in columns]
+        if following:
+            added.append(f"{following}(x{'' if '->' in sums else self.given});")
         return " ".join([*added, "return;"])
 
-    def go_on(self, function: str) -> str:
-        return f"{function}(x, sums); return;"
+    def go_on(self, function: str, arguments: str) -> str:
+        return f"{function}({arguments}); return;"
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
-        lines = [f"sums[{c}] = {base};" for c, base in enumerate(self.base)]
-        lines += [f"{function}({features}, sums);" for function in functions]
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:
+        lines = [f"{sums}[{c}] = {base} - LOWEST;" for c, base in enumerate(self.base)]
+        lines += [f"{function}({features});" for tree, function in enumerate(functions) if tree not in self.next]
         return "", "".join(f"    {line}\n" for line in lines)
 
 
 class TableLeaves:
     """Leaves as rows of a table, which are added as a whole; in pairs of 16 bits where words have 32."""
 
-    adds_up = False
-    argument = ""
+    sums: Sums | None = None
+    argument = given = ""
 
     def __init__(self, packed: Packed, *, is_small: bool, has_reader: bool) -> None:
         coded = packed.coded
+        self.next: Sequence[int | None] = [None] * coded.n_trees
         is_leaf = coded.feature < 0
         rows, number = np.unique(coded.value[is_leaf].astype(np.int64), axis=0, return_inverse=True)
         self.number = np.zeros(coded.n_nodes, np.int64)
@@ -151,10 +211,7 @@ class TableLeaves:
         kind = "uint32_t" if self.in_pairs else f"int{bits}_t"
         n_bytes = rows.size * bits // 8
         if is_small and n_bytes > PART:
-            raise ValueError(
-                f"the table of leaves takes {n_bytes:,} bytes, and AVR compilers take no array beyond {PART:,}: "
-                "use the compact layout"
-            )
+            raise ValueError(TOO_LARGE_TABLE.format(n_bytes, PART))
         text = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in rows.tolist())
         include = "" if has_reader else "#include <avr/pgmspace.h>\n"
         return f"""#if defined(__AVR__) || defined(ESP8266) && defined(ARDUINO)
@@ -174,20 +231,19 @@ static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
         """Return a function that adds all numbers of a leaf, for all trees: in a line, since a loop takes longer."""
         adds = "\n".join(f"    sums[{c}] += leaf[{c}];" for c in range(self.width))
         return f"""
-{APART}
 static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
 {{
 {adds}
 }}
 """
 
-    def leaf(self, node: int) -> str:
+    def leaf(self, node: int, sums: str, following: str) -> str:  # noqa: ARG002 - as in the others
         return f"return {self.number[node]};"
 
-    def go_on(self, function: str) -> str:
-        return f"return {function}(x);"
+    def go_on(self, function: str, arguments: str) -> str:
+        return f"return {function}({arguments});"
 
-    def scores(self, functions: list[str], features: str) -> tuple[str, str]:
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
         declared = f"    {self.returns} at;\n"
         base = self.base.tolist()
         if self.in_pairs:
@@ -211,8 +267,73 @@ static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
         return declared, "".join(f"    {line}\n" for line in [*starts, *ends])
 
 
+class ByteLeaves(TableLeaves):
+    """The same for a processor of 8 bits, where numbers from 0 to 255 are added in a straight line."""
+
+    def __init__(self, packed: Packed, *, has_reader: bool) -> None:
+        coded = packed.coded
+        self.next = [None] * coded.n_trees
+        is_leaf = coded.feature < 0
+        lowest = coded.value[is_leaf].astype(np.int64).min(axis=0)
+        above = np.where(is_leaf[:, None], coded.value.astype(np.int64) - lowest, 0)
+        rows, number = np.unique(above[is_leaf], axis=0, return_inverse=True)
+        self.number = np.zeros(coded.n_nodes, np.int64)
+        self.number[is_leaf] = number.ravel()
+        self.returns = count(len(rows) - 1)
+        self.base = coded.base.astype(np.int64) + lowest * coded.n_trees
+        self.largest = int(rows.max())
+        most = int(np.maximum.reduceat(above, coded.offset[:-1]).sum(axis=0).max())
+        self.total = "uint8_t" if most < 2**8 else "uint16_t" if most < 2**16 else "uint32_t"
+        self.width = rows.shape[1]
+        if rows.size > PART:
+            raise ValueError(TOO_LARGE_TABLE.format(rows.size, PART))
+        text = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in rows.tolist())
+        include = "" if has_reader else "#include <avr/pgmspace.h>\n"
+        adds = "\n".join(f"    sums[{c}] = ({self.total})(sums[{c}] + next_byte(&leaf));" for c in range(self.width))
+        self.declared = f"""#if defined(__AVR__)
+{include}#define TABLE PROGMEM
+{NEXT_BYTE}#else
+#define TABLE
+static INLINE uint8_t next_byte(const uint8_t **at) {{ return *(*at)++; }}
+#endif
+
+static const uint8_t leaves[{len(rows)}][{self.width}] TABLE = {{
+{text}
+}};
+
+static APART void add_leaf(const uint8_t *leaf, {self.total} *sums)
+{{
+{adds}
+}}
+"""
+
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+        lines = [f"add_leaf(leaves[{function}({features})], sums);" for function in functions]
+        lines += [f"scores[{c}] = (int32_t)sums[{c}] + ({base});" for c, base in enumerate(self.base.tolist())]
+        declared = f"    {self.total} sums[{self.width}] = {{{', '.join(['0'] * self.width)}}};\n"
+        return declared, "".join(f"    {line}\n" for line in lines)
+
+
+# What one function adds on a processor of 8 bits, 14 bytes each.
+MOST_IN_LINE = 64
 # In a straight line for each tree; more than these go in a function.
 MOST_ADDS = 6
+
+
+# Where a compiler makes calls of them after all, chains of trees may not be too long for the stack.
+LONGEST_CHAIN = 32
+
+
+def _in_chains(column: list[int]) -> list[int | None]:
+    """Return for each tree the next one that adds to the same column, or None at the end of a chain."""
+    following: list[int | None] = [None] * len(column)
+    last: dict[int, tuple[int, int]] = {}
+    for tree, c in enumerate(column):
+        before, length = last.get(c, (-1, LONGEST_CHAIN))
+        if length < LONGEST_CHAIN:
+            following[before] = tree
+        last[c] = (tree, length + 1 if length < LONGEST_CHAIN else 1)
+    return following
 
 
 def _most_common(values: Int64Array) -> int:

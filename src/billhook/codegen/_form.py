@@ -1,6 +1,6 @@
 """How a model is written as C."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -27,12 +27,15 @@ class Form:
         Whether the program is for a processor of 8 bits, where a comparison of floats takes much code.
     has_names : bool
         Whether the program knows the names of the classes.
+    flash : int
+        Bytes of flash of such a processor, if they are known: with them goes less code that takes more time.
     """
 
     layout: LayoutName = "compact"
     inputs: tuple[Input, ...] = get_args(Input)
     is_small: bool = False
     has_names: bool = True
+    flash: int = 2**18
 
 
 class Program(NamedTuple):
@@ -41,12 +44,13 @@ class Program(NamedTuple):
     Attributes
     ----------
     text : str
-    adds_up : bool
-        Whether there is a function `add_up`, which gives the scores as numbers of the type `sum_t`.
+    sums_of : dict of str to str
+        For each kind of inputs for which there is a function `add_up`, what that fills: `sum_t` numbers of this type,
+        or a struct with such `sums`. They are the scores, or all the same number less.
     """
 
     text: str
-    adds_up: bool = False
+    sums_of: Mapping[str, str] = {}
 
 
 def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> Form:
@@ -61,7 +65,8 @@ def form_of(layout: str, inputs: str | Iterable[str] | None, target: Target) -> 
     kinds = tuple(dict.fromkeys(resolve_name(name, known, "there is no kind of input") for name in names))
     if not kinds:
         raise ValueError(f"inputs must name one of {', '.join(known)} at least")
-    return Form(chosen, kinds, target.family == "avr")
+    is_small = target.family == "avr"
+    return Form(chosen, kinds, is_small, flash=target.flash if is_small and target.flash else Form.flash)
 
 
 def as_inputs(rows: NDArray[np.float32], kind: str) -> NDArray[np.float32]:

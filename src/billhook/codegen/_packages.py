@@ -5,11 +5,8 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 from billhook._checks import resolve_name
-from billhook.codegen._columns import example
-from billhook.codegen._form import Form, c_type, suffix
-from billhook.codegen._names import identifier
+from billhook.codegen._example import Example
 from billhook.codegen._resources import filled_template
-from billhook.packing import Packed
 
 PackageName = Literal["cmake", "esp-idf", "platformio", "zephyr"]
 VERSION = "1.0.0"
@@ -32,17 +29,17 @@ def packages_named(names: str | Iterable[str]) -> tuple[PackageName, ...]:
     return tuple(dict.fromkeys(resolve_name(name, known, "there is no package for") for name in given))
 
 
-def package_files(packed: Packed, form: Form, name: str, packages: Iterable[PackageName]) -> dict[str, str]:
+def package_files(example: Example, packages: Iterable[PackageName]) -> dict[str, str]:
     """Return the texts of the files that packages need, by their path."""
     asked = set(packages)
-    values = _values(packed, name)
+    values = _values(example)
     files = {}
     if "cmake" in asked or "esp-idf" in asked:
         parts = ["CMakeLists_esp_idf.txt"] * ("esp-idf" in asked) + ["CMakeLists.txt"] * ("cmake" in asked)
         files["CMakeLists.txt"] = "\n".join(_filled(part, values) for part in parts)
     if "cmake" in asked:
         files["examples/cmake/CMakeLists.txt"] = _filled("cmake_example.txt", values)
-        files["examples/cmake/main.c"] = _program(packed, form, name)
+        files["examples/cmake/main.c"] = _program(example)
     if "esp-idf" in asked:
         folder = "examples/esp-idf"
         files |= {
@@ -50,13 +47,13 @@ def package_files(packed: Packed, form: Form, name: str, packages: Iterable[Pack
             f"{folder}/CMakeLists.txt": _filled("esp_idf_example.txt", values),
             f"{folder}/main/CMakeLists.txt": _filled("esp_idf_main.txt", values),
             f"{folder}/main/idf_component.yml": _filled("esp_idf_main.yml", values),
-            f"{folder}/main/main.c": _program(packed, form, name, main="void app_main(void)", end=""),
+            f"{folder}/main/main.c": _program(example, main="void app_main(void)", end=""),
         }
     if "platformio" in asked:
         files |= {
-            "library.json": json.dumps(_library(values), indent=2) + "\n",
+            "library.json": json.dumps(_library(values, example), indent=2) + "\n",
             "examples/platformio/platformio.ini": _filled("platformio.ini", values),
-            "examples/platformio/src/main.c": _program(packed, form, name),
+            "examples/platformio/src/main.c": _program(example),
         }
     if "zephyr" in asked:
         files |= {
@@ -64,8 +61,8 @@ def package_files(packed: Packed, form: Form, name: str, packages: Iterable[Pack
             "zephyr/CMakeLists.txt": _filled("zephyr_CMakeLists.txt", values),
             "zephyr/Kconfig": _filled("zephyr_Kconfig", values),
             "examples/zephyr/CMakeLists.txt": _filled("zephyr_example.txt", values),
-            "examples/zephyr/prj.conf": _filled("zephyr_prj.conf", values) + _printing(packed),
-            "examples/zephyr/src/main.c": _program(packed, form, name),
+            "examples/zephyr/prj.conf": _filled("zephyr_prj.conf", values) + _printing(example),
+            "examples/zephyr/src/main.c": _program(example),
         }
     return files
 
@@ -76,17 +73,22 @@ def package_notes(packages: Iterable[PackageName]) -> str:
     return "\n".join(["", "This folder is also a package, with an example:", "", *lines, ""]) if lines else ""
 
 
-def _values(packed: Packed, name: str) -> dict[str, object]:
+def _values(example: Example) -> dict[str, object]:
     """Return what stands for the names in the templates."""
-    prefix = identifier(name)
+    prefix = example.prefix
+    beside = [f"${{CMAKE_CURRENT_LIST_DIR}}/../{source}" for source in example.sources]
     return {
         "prefix": prefix,
         "target": f"{prefix}_model" if prefix.lower() in RESERVED else prefix,
         "component": prefix.lower(),
         "symbol": f"BILLHOOK_{prefix.upper()}",
         "version": VERSION,
-        "what": "A number" if packed.classes is None else f"One of {packed.n_classes} classes",
-        "n_features": packed.n_features,
+        "what": example.what,
+        "n_features": example.n_features,
+        "sources": " ".join(example.sources),
+        "quoted_sources": " ".join(f'"{source}"' for source in example.sources),
+        "sources_beside": "\n        ".join(beside),
+        "headers": " ".join(example.headers),
     }
 
 
@@ -94,9 +96,10 @@ def _filled(name: str, values: dict[str, object]) -> str:
     return filled_template(f"packages/{name}", **values)
 
 
-def _library(values: dict[str, object]) -> dict[str, object]:
+def _library(values: dict[str, object], example: Example) -> dict[str, object]:
     """Return the description of a PlatformIO library; the self-test and the copies for Arduino are not compiled."""
-    prefix = values["prefix"]
+    prefix = example.prefix
+    compiled = [f"+<{source}>" for source in example.sources]
     return {
         "name": prefix,
         "version": VERSION,
@@ -105,34 +108,27 @@ def _library(values: dict[str, object]) -> dict[str, object]:
         "headers": f"{prefix}.h",
         "frameworks": "*",
         "platforms": "*",
-        "build": {"srcDir": ".", "includeDir": ".", "srcFilter": ["-<*>", f"+<{prefix}.c>"]},
-        "export": {"include": [f"{prefix}.c", f"{prefix}.h", "library.json", "README.md", "examples/platformio"]},
+        "build": {"srcDir": ".", "includeDir": ".", "srcFilter": ["-<*>", *compiled]},
+        "export": {
+            "include": [*example.sources, *example.headers, "library.json", "README.md", "examples/platformio"]
+        },
     }
 
 
-def _program(
-    packed: Packed, form: Form, name: str, *, main: str = "int main(void)", end: str = "    return 0;\n"
-) -> str:
+def _program(example: Example, *, main: str = "int main(void)", end: str = "    return 0;\n") -> str:
     """Return a program that predicts for one row."""
-    prefix, first = identifier(name), form.inputs[0]
-    if packed.classes is None:
-        answer = f'printf("%g\\n", (double){prefix}_value{suffix(first)}(x));'
-    elif form.has_names:
-        answer = f'printf("%s\\n", {prefix}_class_name({prefix}_predict{suffix(first)}(x)));'
-    else:
-        answer = f'printf("%d\\n", {prefix}_predict{suffix(first)}(x));'
     return filled_template(
         "packages/example.c",
-        prefix=prefix,
-        upper=prefix.upper(),
-        type=c_type(first),
-        filled="".join(f"    {statement}\n" for statement in example(packed, form, prefix)),
-        answer=answer,
+        prefix=example.prefix,
+        upper=example.prefix.upper(),
+        type=example.type_,
+        filled="".join(f"    {statement}\n" for statement in example.filled),
+        answer="".join(f"    {statement}\n" for statement in example.printed),
         main=main,
         end=end,
     )
 
 
-def _printing(packed: Packed) -> str:
+def _printing(example: Example) -> str:
     """Return the setting of Zephyr without which floats are not printed."""
-    return "CONFIG_CBPRINTF_FP_SUPPORT=y\n" if packed.classes is None else ""
+    return "CONFIG_CBPRINTF_FP_SUPPORT=y\n" if example.prints_floats else ""

@@ -1,11 +1,12 @@
 """The files of a C project around a model: how to build it, test it and use it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook.codegen._columns import column_table, example
+from billhook.codegen._example import Example, arduino_library, example_of
 from billhook.codegen._form import Form, Input, as_inputs, c_type, suffix
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._resources import filled_template
@@ -19,22 +20,20 @@ def project(
 ) -> dict[str, str]:
     """Return the texts of all files by their path."""
     prefix = identifier(name)
+    about = example_of(packed, form, prefix)
     files = {
         f"{prefix}.h": header(packed, name, form, notes),
         f"{prefix}.c": source(packed, name, form),
         "selftest.c": _self_test(packed, form, prefix, rows),
-        "Makefile": filled_template("Makefile", prefix=prefix),
+        "Makefile": makefile(about),
         "README.md": _readme(packed, target, form, prefix, notes),
     }
-    if target.is_arduino:
-        library = f"arduino/{prefix}"
-        files |= {
-            f"{library}/library.properties": filled_template("library.properties", prefix=prefix),
-            f"{library}/src/{prefix}.h": files[f"{prefix}.h"],
-            f"{library}/src/{prefix}.c": files[f"{prefix}.c"],
-            f"{library}/examples/predict/predict.ino": _sketch(packed, form, prefix),
-        }
-    return files
+    return files | arduino_library(about, files) if target.is_arduino else files
+
+
+def makefile(about: Example) -> str:
+    """Return the Makefile of a project."""
+    return filled_template("Makefile", sources=" ".join(about.sources), headers=" ".join(about.headers))
 
 
 def _self_test(packed: Packed, form: Form, prefix: str, rows: NDArray[np.float32]) -> str:
@@ -53,24 +52,29 @@ def _self_test(packed: Packed, form: Form, prefix: str, rows: NDArray[np.float32
 
 def _table(packed: Packed, kind: Input, rows: NDArray[np.float32]) -> str:
     """Return rows of a kind, and their scores, as arrays in C."""
+    return rows_in_c(kind, rows) + "\n" + scores_in_c(packed, kind, rows)
+
+
+def rows_in_c(kind: Input, rows: NDArray[np.float32]) -> str:
+    """Return rows of a kind as an array in C."""
     if kind == "float":
         about = "/* Floats by their bits, so that nothing is lost in print. */\n"
         cells, type_ = [[f"0x{bit:08X}u" for bit in row] for row in rows.view(np.uint32).tolist()], "uint32_t"
     else:
-        rows = as_inputs(rows, kind)
         about, type_ = "", c_type(kind)
-        cells = [[f"{number:.0f}" for number in row] for row in rows.tolist()]
-    return filled_template(
-        "selftest_rows.c",
-        about=about,
-        type=type_,
-        kind=kind,
-        n_rows=len(rows),
-        n_features=packed.n_features,
-        n_scores=packed.layout.n_columns,
-        inputs=",\n".join("    {" + ", ".join(row) + "}" for row in cells),
-        outputs=",\n".join("    {" + ", ".join(map(str, row)) + "}" for row in packed.scores(rows).tolist()),
-    )
+        cells = [[f"{number:.0f}" for number in row] for row in as_inputs(rows, kind).tolist()]
+    return about + _array(f"{type_} rows_{kind}", rows.shape, cells)
+
+
+def scores_in_c(packed: Packed, kind: Input, rows: NDArray[np.float32], end: str = "") -> str:
+    """Return the scores of rows of a kind as an array in C, whose name may have an ending."""
+    scores = packed.scores(as_inputs(rows, kind))
+    return _array(f"int32_t expected_{kind}{end}", scores.shape, [map(str, row) for row in scores.tolist()])
+
+
+def _array(declared: str, shape: tuple[int, ...], cells: Iterable[Iterable[str]]) -> str:
+    lines = ",\n".join("    {" + ", ".join(row) + "}" for row in cells)
+    return f"static const {declared}[{shape[0]}][{shape[1]}] = {{\n{lines}\n}};\n"
 
 
 def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequence[str]) -> str:
@@ -83,7 +87,6 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
     )
     if packed.classes is not None and form.has_names:
         call += f"\n    const char *name = {prefix}_class_name(c);"
-    arduino = f"\n`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder.\n"
     has_missing = first == "float" and layout.missing != "none"
     others = [f"`{prefix}_scores{suffix(kind)}` for `{c_type(kind)}`" for kind in form.inputs[1:]]
     statements = example(packed, form, prefix)
@@ -106,8 +109,8 @@ def _readme(packed: Packed, target: Target, form: Form, prefix: str, notes: Sequ
         scale=float_literal(packed.scale),
         answers=_answers(packed, prefix, suffix(first)),
         also=f"For whole numbers, without floats, there are\n{' and '.join(others)}." if others else "",
-        arduino=arduino if target.is_arduino else "",
-        features=_features(packed, form, prefix),
+        arduino=about_arduino(prefix) if target.is_arduino else "",
+        features=features_listed(packed, form, prefix),
     )
 
 
@@ -126,7 +129,12 @@ def _answers(packed: Packed, prefix: str, end: str) -> str:
     return text
 
 
-def _features(packed: Packed, form: Form, prefix: str) -> str:
+def about_arduino(prefix: str) -> str:
+    """Return what a README says of the library for Arduino."""
+    return f"\n`arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder.\n"
+
+
+def features_listed(packed: Packed, form: Form, prefix: str) -> str:
     """Return what the model takes: its features, or the columns that they come from."""
     if packed.encoding is None:
         names = packed.feature_names or tuple(f"feature {k}" for k in range(packed.n_features))
@@ -137,22 +145,4 @@ def _features(packed: Packed, form: Form, prefix: str) -> str:
         "README_columns.md",
         also=f"Names of functions end in {' and '.join(others)}.\n" if others else "",
         table=column_table(packed.encoding, form, prefix),
-    )
-
-
-def _sketch(packed: Packed, form: Form, prefix: str) -> str:
-    first = form.inputs[0]
-    if packed.classes is None:
-        answer = f"Serial.println({prefix}_value{suffix(first)}(x));"
-    elif not form.has_names:
-        answer = f"Serial.println({prefix}_predict{suffix(first)}(x));"
-    else:
-        answer = f"Serial.println({prefix}_class_name({prefix}_predict{suffix(first)}(x)));"
-    return filled_template(
-        "predict.ino",
-        prefix=prefix,
-        upper=prefix.upper(),
-        type=c_type(first),
-        filled="".join(f"  {statement}\n" for statement in example(packed, form, prefix)),
-        answer=answer,
     )

@@ -181,6 +181,15 @@ def add_values(
     return [line.replace("window_t", window) for line in lines]
 
 
+# For AVR, where INLINE is defined.
+NEXT_BYTE = """/* Read a byte of flash and move on, in one instruction. */
+static INLINE uint8_t next_byte(const uint8_t **at)
+{
+    uint8_t byte;
+    __asm__("lpm %0, Z+" : "=r"(byte), "+z"(*at));
+    return byte;
+}
+"""
 # A macro for functions that are not to become part of others.
 APART = """/* What has many variables stays apart, or they find no registers. */
 #if defined(__GNUC__)

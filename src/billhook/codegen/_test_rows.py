@@ -9,9 +9,13 @@ from billhook.packing import Packed
 N_TEST_ROWS = 32
 
 
-def self_test_rows(packed: Packed, X: ArrayLike | None) -> NDArray[np.float32]:
-    """Return the rows for the self-test: up to 32 of X, from all over it; made up if there is no X."""
-    rows = made_up_rows(packed) if X is None else as_rows(X, packed)
+def self_test_rows(packed: Packed, X: ArrayLike | None, *others: Packed) -> NDArray[np.float32]:
+    """Return the rows for the self-test: up to 32 of X, from all over it; made up if there is no X.
+
+    Other models that take the same rows have their share of those that are made up.
+    """
+    made_up = [made_up_rows(each) for each in (packed, *others)] if X is None else []
+    rows = np.concatenate(made_up) if X is None else as_rows(X, packed)
     if len(rows) == 0:
         raise ValueError("X has no rows for the self-test")
     # Rows may be sorted by their labels.

@@ -98,7 +98,9 @@ def _riscv(*options: str, core: str = "") -> Toolchain:
     )
 
 
-NO_XTENSA = "size only: no emulator of its processor is at hand"
+# Where the lx106 of QEMU starts, and where it has memory.
+XTENSA_MEMORY = ("-Wl,--defsym=FLASH_ORIGIN=0x50000000", "-Wl,--defsym=RAM_ORIGIN=0x60000000")
+XTENSA_RUN = ("qemu-system-xtensa", "-M", "sim", "-cpu", "lx106", "-semihosting", "-nographic")
 TOOLCHAINS: dict[ProcessorFamily, Toolchain] = {
     "avr": Toolchain("avr-gcc", "gcc-avr avr-libc", ("-Os",), ("simavr", "-f", "16000000"), "simavr", "cycles"),
     "cortex-m0": _cortex("mps2-an386", "-mcpu=cortex-m0", core="run on a Cortex-M4, which has all its instructions"),
@@ -116,16 +118,17 @@ TOOLCHAINS: dict[ProcessorFamily, Toolchain] = {
             "-mlongcalls",
             "-ffreestanding",
             "-nostdlib",
-            "-Wl,-emain",
+            "-Tlink.ld",
+            "start.c",
+            *XTENSA_MEMORY,
             "-Iesp8266",
             "-DESP8266",
             "-DARDUINO",
             "-lgcc",
         ),
-        (),
-        "",
-        "size",
-        NO_XTENSA,
+        XTENSA_RUN,
+        "qemu-system-misc",
+        core="run on a bare lx106: an ESP8266 waits for its flash, which holds the data, besides",
     ),
     "armv6": Toolchain(
         "arm-linux-gnueabi-gcc",

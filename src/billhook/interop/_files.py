@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from billhook._files import ModelFileError
 from billhook.forest import Forest
 from billhook.interop._json_parts import FileBytes, decode_trees
-from billhook.interop._outputs import check_output, read_output
+from billhook.interop._outputs import SeveralOutputsError, check_output, read_output
 
 # How much of a file is looked at to see what it is.
 START = 4096
@@ -87,6 +87,20 @@ def read_file(path: str | PathLike[str], output: int | None = None) -> Forest:
         return _read(path, output)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+
+
+def read_outputs(path: str | PathLike[str]) -> list[Forest]:
+    """Return a forest for each output of a model file of another library, a list of one where it has one."""
+    try:
+        return [read_file(path)]
+    except ModelFileError as error:
+        cause: BaseException | None = error
+        # The readers of files say in words of their own what they met.
+        while cause is not None and not isinstance(cause, SeveralOutputsError):
+            cause = cause.__context__
+        if cause is None:
+            raise
+        return [read_file(path, output) for output in range(cause.n_outputs)]
 
 
 def _read(path: Path, output: int | None) -> Forest:

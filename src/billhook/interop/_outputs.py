@@ -16,7 +16,8 @@ class SeveralOutputsError(ValueError):
     def __init__(self, what: str, n_outputs: int) -> None:
         super().__init__(
             f"{what} has {n_outputs} outputs, and a forest has one: choose it with output=0 to {n_outputs - 1} "
-            "(of a file, `billhook convert --output 0`), or read all of a fitted model with billhook.as_forests"
+            "(of a file, `billhook convert --output 0`), or read all of a fitted model with billhook.as_forests, "
+            "which billhook.emit writes as one project (of a file, `billhook emit --outputs all`)"
         )
         self.n_outputs = n_outputs
 

@@ -3,7 +3,7 @@
 from billhook.packing._binning import BinnedFeatures, CodedFeatures, bin_features, code_features
 from billhook.packing._blob import as_float32
 from billhook.packing._coding import Coding, coding_of, on_features, put_sets, threshold_codes, with_codes
-from billhook.packing._file import load, load_forest
+from billhook.packing._file import load, load_forest, load_outputs
 from billhook.packing._groups import Group
 from billhook.packing._layout import ByteLayout
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
@@ -32,6 +32,7 @@ __all__ = [
     "coding_of",
     "load",
     "load_forest",
+    "load_outputs",
     "on_features",
     "pack",
     "pack_on_codes",

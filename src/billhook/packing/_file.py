@@ -9,7 +9,7 @@ import numpy as np
 
 from billhook._files import Contents, ModelFileError, is_container, read_container, write_container
 from billhook.forest import Forest, forest_from, labels_from_json, labels_to_json
-from billhook.interop import check_only_output, read_file
+from billhook.interop import check_only_output, read_file, read_outputs
 from billhook.packing._blob import from_blob, is_blob
 from billhook.packing._stored_layout import LATER, checked, layout_from
 from billhook.packing._with_signs import NAMES_WITH_SIGNS, from_least, is_with_signs, with_base_from_least
@@ -54,14 +54,7 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
     ModelFileError
         If the file is damaged, made up, or of another version; it says what is wrong.
     """
-    if not isinstance(path, str | PathLike):
-        raise TypeError(
-            f"load needs the path of a model file, not a {type(path).__name__}; a fitted model is read with as_forest"
-        )
-    of_fit = Path(path) / OF_FIT
-    path = of_fit if of_fit.is_file() else path
-    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ModelFileError(f"{path}: this is a pipe or a device: write the model to a file first")
+    path = _place_of(path)
     if not is_container(path):
         if not _is_blob(path):
             return read_file(path, output)
@@ -73,6 +66,26 @@ def load(path: str | PathLike[str], *, output: int | None = None) -> "Forest | P
         return _packed_from(contents) if contents.kind == KIND else forest_from(contents)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
+
+
+def load_outputs(path: str | PathLike[str]) -> "list[Forest | Packed]":
+    """Return what `load` returns, for each output of a model file of another library; else a list of one."""
+    path = _place_of(path)
+    if is_container(path) or _is_blob(path):
+        return [load(path)]
+    return list(read_outputs(path))
+
+
+def _place_of(path: str | PathLike[str]) -> str | PathLike[str]:
+    """Return the path of a model file, which may be given by the folder of a fit."""
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"load needs the path of a model file, not a {type(path).__name__}; a fitted model is read with as_forest"
+        )
+    of_fit = Path(path) / OF_FIT
+    if not of_fit.is_file() and Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ModelFileError(f"{path}: this is a pipe or a device: write the model to a file first")
+    return of_fit if of_fit.is_file() else path
 
 
 def load_forest(path: str | PathLike[str]) -> Forest:

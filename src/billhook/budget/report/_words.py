@@ -37,6 +37,7 @@ PHRASES: dict[str, Callable[[Any], str]] = {
     "growth_l2": lambda l2: f"grown with L2 {l2:g}",
     "row_share": lambda share: f"{share:.0%} of the rows drawn for each tree",
     "column_share": lambda share: f"{share:.0%} of the features drawn for each split",
+    "smoothing": lambda share: "learns smoothed targets" if share == 1 else f"learns targets smoothed by {share:.0%}",
     "overgrow": lambda times: (
         "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
     ),

@@ -20,11 +20,21 @@ def add_to(commands: Any) -> None:
             "billhook emit forest.bhk --out c --leaf-bits 6 --table test.csv --label kind",
             "billhook emit forest.bhk --out web --runtime web",
             "billhook emit forest.bhk --blob model.bhm",
+            "billhook emit targets.json --outputs all --out c",
+            "billhook emit height.bhk width.bhk --out c",
         ),
         formatter_class=HelpFormatter,
     )
     parser.add_argument(
-        "model", metavar="MODEL", help="a model file: a forest, a packed one, or one of another library"
+        "models",
+        metavar="MODEL",
+        nargs="+",
+        help="a model file: a forest, a packed one, or one of another library; several are outputs of one project",
+    )
+    parser.add_argument(
+        "--outputs",
+        choices=("all",),
+        help="all: write every output of a model that predicts several at once, in one project",
     )
     parser.add_argument("--out", metavar="DIR", help="the folder to write a project to")
     parser.add_argument(

@@ -1,4 +1,4 @@
-/* What runs on a Cortex-M or RISC-V before main: fills the memory, and switches the floating-point unit on. */
+/* What runs on a Cortex-M, RISC-V or Xtensa before main: fills the memory, and switches the floating-point unit on. */
 #include <stdint.h>
 
 extern uint32_t _data_start, _data_end, _data_load, _bss_start, _bss_end, _stack_top;
@@ -25,6 +25,11 @@ __attribute__((section(".vectors"), used, naked)) void _start(void)
 {
     __asm__ volatile("la sp, _stack_top\n\tj start");
 }
+#elif defined(__XTENSA__)
+/* Numbers of 32 bits are loaded from before where they are used. */
+__asm__(
+    ".section .vectors, \"ax\"\n\t.global _start\n_start:\n\tj begin\n\t.align 4\ntop: .word _stack_top\n"
+    "first: .word start\nbegin:\n\tl32r a1, top\n\tl32r a0, first\n\tjx a0\n\t.text");
 #else
 __attribute__((section(".vectors"), used)) static void *const vectors[] = {&_stack_top, (void *)start};
 #endif

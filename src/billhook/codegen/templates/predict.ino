@@ -6,6 +6,5 @@ void setup() {
 
 void loop() {
   $type x[${upper}_N_FEATURES] = {0};  // put your measurements here
-$filled  $answer
-  delay(1000);
+$filled$answer  delay(1000);
 }

@@ -199,33 +199,45 @@ void model_scores_uint8(const uint8_t *x, int32_t *scores)
 int model_predict(const float *x)
 {
     int32_t scores[3];
+    int32_t most;
     int best = 0, c;
     model_scores(x, scores);
+    most = scores[0];
     for (c = 1; c < 3; c++)
-        if (scores[c] > scores[best])
+        if (scores[c] > most) {
+            most = scores[c];
             best = c;
+        }
     return best;
 }
 
 int model_predict_int16(const int16_t *x)
 {
     int32_t scores[3];
+    int32_t most;
     int best = 0, c;
     model_scores_int16(x, scores);
+    most = scores[0];
     for (c = 1; c < 3; c++)
-        if (scores[c] > scores[best])
+        if (scores[c] > most) {
+            most = scores[c];
             best = c;
+        }
     return best;
 }
 
 int model_predict_uint8(const uint8_t *x)
 {
     int32_t scores[3];
+    int32_t most;
     int best = 0, c;
     model_scores_uint8(x, scores);
+    most = scores[0];
     for (c = 1; c < 3; c++)
-        if (scores[c] > scores[best])
+        if (scores[c] > most) {
+            most = scores[c];
             best = c;
+        }
     return best;
 }
 

@@ -4,6 +4,14 @@
 #error "MODEL_THRESHOLD is for two classes"
 #endif
 
+typedef struct {
+    uint8_t sums[3];
+    volatile int16_t high0;
+    volatile uint16_t low0;
+    volatile int16_t high1;
+    volatile uint16_t low1;
+} keys_of_float;
+
 static uint32_t bits_of(float x)
 {
     union { float number; uint32_t bits; } both;
@@ -11,107 +19,79 @@ static uint32_t bits_of(float x)
     return both.bits;
 }
 
-/* ceil(x 2^power) - offset, in whole numbers; the feature's shift is 150 - power. */
-static uint8_t code_of(uint32_t bits)
-{
-    int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = 149;
-    uint_fast16_t fine;
-    if (power == 0xFF && below)
-        return 255;
-    if (power)
-        below |= 0x800000;
-    if (!(bits >> 31))
-        below = -below;
-    if (power < shift) {
-        shift = (uint_fast8_t)(shift - power);
-        if (shift > 24)
-            shift = 24;
-#if defined(__AVR__)
-        if (shift & 16)
-            below >>= 16;
-        if (shift & 8)
-            below >>= 8;
-        shift &= 7;
-#endif
-        below >>= shift;
-    } else {
-        shift = (uint_fast8_t)(power - shift);
-        below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
-    }
-    below += -6;
-    if (below > 0)
-        return 0;
-    fine = below < -31L ? 31 : (uint_fast16_t)-below;
-    return (uint8_t)fine;
-}
+#define IS_MISSING(bits) ((uint8_t)((bits) >> 24 | 0x80) == 0xFF && ((bits) & 0x7FFFFFFF) > 0x7F800000)
 
-#if defined(__AVR__)
-typedef int16_t sum_t;
-#else
-typedef int32_t sum_t;
-#endif
+typedef uint8_t sum_t; /* counted from the lowest that a sum can be */
+#define LOWEST (-13)
+#define LOWER_SUMS 1
 
-static void tree0_codes(const uint8_t *x, sum_t *sums)
+static void tree0_float(keys_of_float *x)
 {
-    if (x[0] > 1) goto n1;
-    sums[0] = (sum_t)(sums[0] + -4); sums[2] = (sum_t)(sums[2] + 1); return;
+    if ((uint16_t)x->high0 < 49184u) goto n1;
+    x->sums[0] = (sum_t)(x->sums[0] + -4); x->sums[2] = (sum_t)(x->sums[2] + 1); return;
 n1:
-    if (x[0] > 13) goto n2;
-    sums[0] = (sum_t)(sums[0] + 2); sums[2] = (sum_t)(sums[2] + 3); return;
+    if (x->high0 >= 16480 && (x->high0 != 16480 || x->low0 > 0u)) goto n2;
+    x->sums[0] = (sum_t)(x->sums[0] + 2); x->sums[2] = (sum_t)(x->sums[2] + 3); return;
 n2:
-    sums[0] = (sum_t)(sums[0] + 1); sums[1] = (sum_t)(sums[1] + 2); return;
+    x->sums[0] = (sum_t)(x->sums[0] + 1); x->sums[1] = (sum_t)(x->sums[1] + 2); return;
 }
 
-static void tree1_codes(const uint8_t *x, sum_t *sums)
+static void tree1_float(keys_of_float *x)
 {
-    if (x[0] > 5) goto n1;
-    sums[0] = (sum_t)(sums[0] + 4); sums[2] = (sum_t)(sums[2] + 3); return;
+    if ((uint16_t)x->high0 < 48896u) goto n1;
+    x->sums[0] = (sum_t)(x->sums[0] + 4); x->sums[2] = (sum_t)(x->sums[2] + 3); return;
 n1:
-    if (x[1] > 17) goto n2;
-    if (x[1] > 3) goto n3;
-    sums[1] = (sum_t)(sums[1] + 5); return;
+    if (!(x->high1 >= 16560 && (x->high1 != 16560 || x->low1 > 0u))) goto n2;
+    x->sums[1] = (sum_t)(x->sums[1] + -5); x->sums[2] = (sum_t)(x->sums[2] + 2); return;
+n2:
+    if ((uint16_t)x->high1 < 49088u) goto n3;
+    x->sums[1] = (sum_t)(x->sums[1] + 5); return;
 n3:
-    sums[0] = (sum_t)(sums[0] + 4); sums[1] = (sum_t)(sums[1] + -2); return;
-n2:
-    sums[1] = (sum_t)(sums[1] + -5); sums[2] = (sum_t)(sums[2] + 2); return;
+    x->sums[0] = (sum_t)(x->sums[0] + 4); x->sums[1] = (sum_t)(x->sums[1] + -2); return;
 }
 
-static void add_up(const float *x, sum_t *sums)
+static void add_up(const float *x, keys_of_float *keys)
 {
-    uint8_t codes[2];
-    uint8_t k;
-    for (k = 0; k < 2; k++) {
-        codes[k] = code_of(bits_of(x[k]));
-    }
-    sums[0] = 5;
-    sums[1] = -8;
-    sums[2] = -13;
-    tree0_codes(codes, sums);
-    tree1_codes(codes, sums);
+    uint32_t bits;
+    bits = bits_of(x[0]);
+    if (IS_MISSING(bits))
+        bits = 0x7FFFFFFF;
+    keys->high0 = (int16_t)(bits >> 16);
+    keys->low0 = (uint16_t)(bits & 0xFFFF);
+    bits = bits_of(x[1]);
+    if (IS_MISSING(bits))
+        bits = 0x7FFFFFFF;
+    keys->high1 = (int16_t)(bits >> 16);
+    keys->low1 = (uint16_t)(bits & 0xFFFF);
+    keys->sums[0] = 5 - LOWEST;
+    keys->sums[1] = -8 - LOWEST;
+    keys->sums[2] = -13 - LOWEST;
+    tree0_float(keys);
+    tree1_float(keys);
 }
 
 void model_scores(const float *x, int32_t *scores)
 {
-#if defined(__AVR__)
-    sum_t sums[3];
+    keys_of_float keys;
     uint8_t c;
-    add_up(x, sums);
+    add_up(x, &keys);
     for (c = 0; c < 3; c++)
-        scores[c] = sums[c];
-#else
-    add_up(x, scores);
-#endif
+        scores[c] = (int32_t)keys.sums[c] + LOWEST;
 }
 
 int model_predict(const float *x)
 {
-    sum_t scores[3];
+    keys_of_float made;
+    const sum_t *scores = made.sums;
+    sum_t most;
     int best = 0, c;
-    add_up(x, scores);
+    add_up(x, &made);
+    most = scores[0];
     for (c = 1; c < 3; c++)
-        if (scores[c] > scores[best])
+        if (scores[c] > most) {
+            most = scores[c];
             best = c;
+        }
     return best;
 }
 

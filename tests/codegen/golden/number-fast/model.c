@@ -1,34 +1,11 @@
 #include "model.h"
 
+/* The bits of a float: its upper half, and its lower. */
 #if defined(__AVR__)
-#include <avr/pgmspace.h>
-#define FLASH PROGMEM
+typedef int16_t half_t __attribute__((__may_alias__));
+#define HIGH(k) ((const half_t *)(const void *)x)[2 * (k) + 1]
+#define LOW(k) (uint16_t)((const half_t *)(const void *)x)[2 * (k)]
 #else
-#if defined(ESP8266) && defined(ARDUINO)
-#include <avr/pgmspace.h>
-#define FLASH PROGMEM
-#define BYTE(at) pgm_read_byte(data + (at))
-#else
-#define FLASH
-#define BYTE(at) data[at]
-#endif
-#endif
-
-static const uint8_t data[17] FLASH = {
-    136,0,0,0,0,82,165,124,107,248,170,4,0,0,19,65,85
-};
-
-#if defined(__AVR__)
-#define BYTE(at) pgm_read_byte(data + (at))
-#define HALF(at) pgm_read_word(data + (at))
-#define WORD(at) pgm_read_dword(data + (at))
-#else
-#define HALF(at) (uint16_t)(BYTE(at) | (uint16_t)BYTE((at) + 1u) << 8)
-#define WORD(at) ((uint32_t)BYTE((at) + 3u) << 24 | (uint32_t)BYTE((at) + 2u) << 16 | HALF(at))
-#endif
-
-typedef uint_fast16_t place; /* in bits or bytes */
-
 static uint32_t bits_of(float x)
 {
     union { float number; uint32_t bits; } both;
@@ -36,71 +13,32 @@ static uint32_t bits_of(float x)
     return both.bits;
 }
 
-/* floor((ceil(x 2^power) - offset) scale / 2^25), in whole numbers; the feature's shift is 150 - power. */
-static uint8_t code_of(uint32_t bits, place at)
-{
-    int32_t below = (int32_t)(bits & 0x7FFFFF); /* of minus the value */
-    uint_fast8_t power = (uint8_t)((uint16_t)(bits >> 16) >> 7), shift = BYTE(at);
-    uint_fast16_t fine, scale;
-    if (power)
-        below |= 0x800000;
-    if (!(bits >> 31))
-        below = -below;
-    if (power < shift) {
-        shift = (uint_fast8_t)(shift - power);
-        if (shift > 24)
-            shift = 24;
-#if defined(__AVR__)
-        if (shift & 16)
-            below >>= 16;
-        if (shift & 8)
-            below >>= 8;
-        shift &= 7;
+#define HIGH(k) (int16_t)(bits_of(x[k]) >> 16)
+#define LOW(k) (uint16_t)(bits_of(x[k]) & 0xFFFF)
 #endif
-        below >>= shift;
-    } else {
-        shift = (uint_fast8_t)(power - shift);
-        below = (int32_t)((uint32_t)below << (shift < 6 ? shift : 6));
-    }
-    below += (int32_t)(WORD(at + 1u)) + (-19908);
-    if (below > 0)
-        return 0;
-    fine = below < -65535L ? 65535 : (uint_fast16_t)-below;
-    scale = HALF(at + 5u);
-    if (scale)
-        fine = (uint_fast16_t)((uint16_t)((uint32_t)fine * scale >> 16) >> 9);
-    if (fine > 63)
-        fine = 63;
-    return (uint8_t)fine;
-}
 
-static uint8_t tree0_codes(const uint8_t *x)
+static uint8_t tree0_float(const float *x, uint8_t sum)
 {
-    if (x[1] > 1) goto n1;
-    if (x[0] > 42) goto n2;
-    return 30;
+    if (HIGH(1) >= 16277 && (HIGH(1) != 16277 || LOW(1) > 21845u)) goto n1;
+    if (HIGH(0) >= 16221 && (HIGH(0) != 16221 || LOW(0) > 39936u)) goto n2;
+    return (uint8_t)(sum + 30);
 n2:
-    return 16;
+    return (uint8_t)(sum + 16);
 n1:
-    if (x[0] > 1) goto n3;
-    if (x[0] > 62) goto n4;
-    return 11;
-n4:
-    return 16;
+    if (!((uint16_t)HIGH(0) <= 49039u && ((uint16_t)HIGH(0) != 49039u || LOW(0) < 9728u))) goto n3;
+    return sum;
 n3:
-    return 0;
+    if (HIGH(0) >= 16362 && (HIGH(0) != 16362 || LOW(0) > 45056u)) goto n4;
+    return (uint8_t)(sum + 11);
+n4:
+    return (uint8_t)(sum + 16);
 }
 
 void model_scores(const float *x, int32_t *scores)
 {
-    uint8_t codes[2];
-    uint8_t k;
-    uint_fast16_t sum;
-    for (k = 0; k < 2; k++) {
-        codes[k] = code_of(bits_of(x[k]), (place)(0u + (place)k * 7u));
-    }
+    uint8_t sum;
     sum = 0;
-    sum = (uint_fast16_t)(sum + tree0_codes(codes));
+    sum = tree0_float(x, sum);
     scores[0] = (int32_t)sum + (-15);
 }
 

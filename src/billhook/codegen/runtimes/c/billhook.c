@@ -28,7 +28,8 @@ enum { SHARE, LOGISTIC, SOFTMAX, ISOLATION, NUMBER, AMOUNT, N_KINDS }; /* of ans
 enum { RANKS, CATEGORICAL, BY_KEYS = 34 };
 #define MISSING_CODE 0xFFFF
 
-/* Return a number of a section. Nothing else reads the blob, but for its checksum. What is read of it is in the
+/* Return a number of a section. Nothing else reads the blob, but for its checksum and
+ * the bytes of its header. What is read of it is in the
  * section, or behind it and not behind the checksum. */
 APART uint32_t number(bh_model *model, uint8_t which, bh_count index)
 {
@@ -81,7 +82,7 @@ APART int32_t fixed_point(uint32_t bits, uint8_t shift)
     uint8_t power = (uint8_t)(bits >> 23);
     int32_t fixed = (int32_t)(bits << 9 >> 9);
     if (power)
-        fixed += 0x800000;
+        fixed |= 0x800000;
     if (!(bits >> 31))
         fixed = -fixed;
     if (power < shift) {
@@ -112,6 +113,11 @@ APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
         if (begin > half || n > half - (bh_count)begin)
             model->error = BH_INVALID;
     }
+    if (bits << 1 > 0xFF000000) { /* not a number: an infinity of its sign, where there are no missing values */
+        if (!(model->flags & NO_MISSING))
+            return MISSING_CODE;
+        bits = bits >> 23 << 23;
+    }
     if (shift == RANKS) {
         bits = key_of(bits);
         while (n) {
@@ -137,10 +143,10 @@ APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
     if (highest == MISSING_CODE)
         highest--;
     if (shift < BY_KEYS)
-        bits = 0 - (key_of(bits) >> (shift & 31));
+        bits = key_of(bits) >> (shift & 31);
     else
-        bits = (uint32_t)fixed_point(bits, shift);
-    bits = 0 - (bits + begin);
+        bits = 0 - (uint32_t)fixed_point(bits, shift);
+    bits -= begin;
     if (bits >> 31)
         return 0;
     code = bits >> 16 ? 0xFFFF : (uint16_t)bits;
@@ -189,22 +195,12 @@ static void find_codes(bh_model *model, bits_of_feature *bits_of, const void *x)
 {
     bh_count k, feature = 0;
     for (k = 0; k < model->count[FEATURES]; k++) {
-        uint32_t bits;
-        uint8_t is_nan;
-        uint16_t code;
         feature = (bh_count)(feature + number_of(model, FEATURES, k));
         if (feature >= model->n_features) {
             model->error = BH_INVALID;
             break;
         }
-        bits = bits_of(x, feature);
-        is_nan = bits << 1 > 0xFF000000;
-        if (is_nan)
-            bits = bits >> 23 << 23; /* an infinity of its sign, where there are no missing values */
-        code = code_of(model, bits, number_of(model, KINDS, k));
-        if (is_nan && !(model->flags & NO_MISSING))
-            code = MISSING_CODE;
-        model->codes[k] = code;
+        model->codes[k] = code_of(model, bits_of(x, feature), number_of(model, KINDS, k));
     }
 }
 
@@ -369,14 +365,13 @@ static uint8_t find_sections(bh_model *model, size_t size)
         return BH_DAMAGED;
     model->end = (bh_count)(bits - CHECKSUM);
     model->left = (bh_count)(model->end - HEADER);
-    bits = number(model, COUNTS, 2);
-    model->flags = (uint8_t)(bits >> 24);
-    model->kind = (uint8_t)(bits >> 16);
+    model->flags = BH_BYTE(model->blob + 8);
+    model->kind = BH_BYTE(model->blob + 9);
     place(model, WIDTHS, WIDTH_BITS, N_SECTIONS);
-    place(model, COUNTS, (uint8_t)(bits >> 8), N_SECTIONS);
+    place(model, COUNTS, BH_BYTE(model->blob + 10), N_SECTIONS);
     for (k = 0; k < N_SECTIONS; k++)
         place(model, k, (uint8_t)number(model, WIDTHS, k), number_of(model, COUNTS, k));
-    if (model->left || (uint8_t)bits)
+    if (model->left || BH_BYTE(model->blob + 11))
         model->error = BH_INVALID;
     return model->error;
 }

@@ -5,5 +5,4 @@
 $main
 {
     $type x[${upper}_N_FEATURES] = {0}; /* put your measurements here */
-$filled    $answer
-$end}
+$filled$answer$end}

@@ -1,0 +1,82 @@
+"""What the fast layout compares on processors of 8 bits: keys of features."""
+
+import re
+
+import numpy as np
+import pytest
+
+import billhook as bh
+from billhook.codegen import Form, source
+from billhook.forest import derive
+from compiled import compiled
+from made_up import TRICKY, random_forest
+
+KINDS = ("float", "int16")
+FLAGS = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+GRIDS = {
+    "key_above": np.arange(4150, 4700, 0.25),
+    "low": np.nextafter(np.linspace(3900, 4300, 400), np.inf),
+    "key_by_upper": np.arange(0.5, 16),
+    "key_around": np.arange(-8, 8, 0.5),
+    "HIGH": np.linspace(-3, 3, 1000),
+    "key_of_whole": np.arange(-100, 100),
+    "largest": np.array([2e38, 2.5e38, 3e38, np.inf]),
+    "single": np.array([0.0]),
+}
+
+
+def rows_around(rng, grid, n_rows, n_features):
+    """Values on the thresholds, beside them, far off on both sides, and not numbers of either sign."""
+    finite = grid[np.isfinite(grid)].astype(np.float32)
+    beside = [finite, np.nextafter(finite, np.float32(np.inf)), np.nextafter(finite, np.float32(-np.inf)), -finite]
+    with np.errstate(over="ignore"):
+        far = [TRICKY, np.copysign(np.float32(np.nan), np.array([1, -1], np.float32)), finite * 2, finite / 2]
+    values = [rng.choice(np.concatenate(part).astype(np.float32), (n_rows, n_features)) for part in (beside, far)]
+    return np.where(rng.random((n_rows, n_features)) < 0.8, *values)
+
+
+def packed_on(grid, missing):
+    """Return a packed forest whose thresholds are exactly these; missing values go as `missing` says."""
+    forest = random_forest(np.random.default_rng(3), (40, 60, 50), 3, 3, thresholds=grid.astype(np.float32))
+    if missing in ("left", "right"):
+        forest = derive(forest, missing_left=np.full(forest.n_nodes, missing == "left"))
+    return bh.pack(forest, threshold_bits="exact", leaf_bits=4, missing_values=missing != "none")
+
+
+@pytest.mark.parametrize(
+    ("grid", "missing"),
+    [(grid, missing) for grid in GRIDS for missing in ("none", "split")]
+    + [(grid, missing) for grid in ("key_above", "HIGH", "largest") for missing in ("left", "right")],
+)
+def test_keys_go_the_way_of_the_features(grid, missing, tmp_path):
+    packed = packed_on(GRIDS[grid], missing)
+    rows = rows_around(np.random.default_rng(0), GRIDS[grid], 2000, 3)
+    form = Form("fast", KINDS, is_small=True)
+    np.testing.assert_array_equal(compiled(packed, tmp_path, *FLAGS, form=form)(rows), packed.scores(rows))
+    whole = np.clip(np.rint(np.nan_to_num(rows)), -32768, 32767).astype(np.float32)
+    (tmp_path / "whole").mkdir()
+    found = compiled(packed, tmp_path / "whole", *FLAGS, form=form, kind="int16")(whole)
+    np.testing.assert_array_equal(found, packed.scores(whole))
+
+
+@pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around", "key_of_whole"])
+def test_each_kind_of_key_is_used_where_it_is_exact(grid):
+    text = source(packed_on(GRIDS[grid], "none"), form=Form("fast", KINDS, is_small=True))
+    assert re.search(rf"{grid}\(|->{grid}\d", text)
+
+
+def test_what_would_not_fit_is_written_with_codes():
+    packed = packed_on(GRIDS["key_above"], "none")
+    texts = [source(packed, form=Form("fast", ("float",), is_small=True, flash=flash)) for flash in (2000, 200_000)]
+    assert ["code_of(" in text for text in texts] == [True, False]
+
+
+@pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around"])
+def test_keys_are_the_same_on_avr(grid):
+    packed = packed_on(GRIDS[grid], "split")
+    rows = rows_around(np.random.default_rng(1), GRIDS[grid], 30, 3)
+    try:
+        found = bh.measure(packed, rows, target="arduino-mega", layout="fast", max_rows=30)
+    except bh.MissingToolError as error:
+        pytest.skip(str(error))
+    assert found.agreement == 1.0
