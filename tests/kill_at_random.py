@@ -48,7 +48,7 @@ COMMANDS = {
     "fit": "fit rows.csv --label y --budget 300 --trials 2 --jobs 1 --out out",
     "emit": "emit packed.bhk --out out",
     "study": "study run study.toml --jobs 1 --out out --resume",
-    "dask": "study run study.toml --backend dask --jobs 1 --out out --resume",
+    "dask": "study run study.toml --backend dask --out out --resume",
     "memory": "study run study.toml --jobs 2 --out out --resume",
     "fetch": "data fetch eeg",
 }
@@ -87,13 +87,37 @@ def slow_server():
     return server
 
 
+class Cluster:
+    """A Dask cluster of two workers on this machine, which outlives the commands that use it."""
+
+    def __init__(self):
+        from distributed import LocalCluster
+
+        self.cluster = LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        )
+
+    def kill_worker(self):
+        """Kill a worker as kill -9 does; another one comes in its place."""
+        os.kill(next(worker.pid for worker in self.cluster.workers.values() if worker.pid), signal.SIGKILL)
+
+    def close(self):
+        """End all."""
+        self.cluster.close()
+
+
+SERVERS = {"fetch": slow_server, "dask": Cluster}
+
+
 def started(name, folder, server=None, megabytes=None):
     """Start a command in a folder, in a group of its own, with so much memory."""
     command = COMMANDS[name].split()
+    if name == "dask":
+        command += ["--scheduler", server.cluster.scheduler_address]
     if name in STUDIES and not (folder / "out").exists():
         command.remove("--resume")
     environment = {"BILLHOOK_DATA": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    if server is not None:
+    if name == "fetch":
         environment |= {"BILLHOOK_MIRROR": server.url, "XDG_CACHE_HOME": str(folder / "out"), "no_proxy": "*"}
     limit = [] if megabytes is None else ["prlimit", f"--as={megabytes * 10**6}"]
     return subprocess.Popen(
@@ -138,11 +162,16 @@ def finish(name, folder, server=None):
     return outcome(name, folder)
 
 
-def kill_at(name, folder, seconds, server=None):
-    """Kill the command and its processes after so many seconds; return whether it had ended before."""
+def kill_at(name, folder, seconds, chosen, server=None):
+    """Kill the command and its processes, or a worker, after so many seconds; return whether it had ended before."""
     process = started(name, folder, server)
     time.sleep(seconds)
     has_ended = process.poll() is not None
+    if name == "dask" and chosen.random() < 0.5:
+        server.kill_worker()  # and the command goes on with others
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+        return has_ended
     if not has_ended:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -172,7 +201,7 @@ def main():
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             prepared(folder)
-            server = slow_server() if name == "fetch" else None
+            server = SERVERS[name]() if name in SERVERS else None
             begin = time.perf_counter()
             expected = finish(name, folder, server)
             needed = time.perf_counter() - begin
@@ -183,7 +212,7 @@ def main():
                     (folder / "out").mkdir()  # an empty folder is taken as it is
                 # The last third of the time is when files are written.
                 at = needed * (1 - chosen.random() ** 2 * 0.95)
-                n_ended += starve(folder, chosen) if name == "memory" else kill_at(name, folder, at, server)
+                n_ended += starve(folder, chosen) if name == "memory" else kill_at(name, folder, at, chosen, server)
                 found = outcome(name, folder)
                 assert found in (None, expected), f"{name}, killed after {at:.3f} s"
                 n_whole += found is not None
