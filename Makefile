@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz fuzz-c fuzz-emitted lint lint-c mutants docs benchmark release toolchains clean .venv/.tried-packages
+.PHONY: demo test test-oldest fuzz fuzz-c fuzz-emitted lint lint-types lint-style lint-c mutants docs benchmark release toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -13,7 +13,7 @@ demo: .venv/.installed
 
 test:
 	@$(MAKE) --no-print-directory --jobs 2 .venv/.installed-dev .venv/.tried-packages
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint
 	$(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # More examples of every property than `make test` has time for, in another order each time: FUZZ names tests, such as
@@ -35,10 +35,12 @@ fuzz-c: .venv/.installed-dev
 fuzz-emitted: .venv/.installed-dev
 	$(BIN)/python tests/fuzz_emitted_c.py --seed $(SEED)
 
-lint: .venv/.installed-dev
+lint: lint-types lint-style
+lint-types: .venv/.installed-dev
+	$(BIN)/mypy
+lint-style: .venv/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
 # Static analysis of the C that is emitted and shipped; minutes.
@@ -96,7 +98,9 @@ KERNELS := CMakeLists.txt $(wildcard src/billhook/kernels/*.[ch])
 	@touch $@
 
 .venv/.installed-dev: .venv/bin/python pyproject.toml $(KERNELS)
-	$(BIN)/python -m pip install --quiet --editable '.[xgboost,dev,docs]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[xgboost,dev,docs]'
+	@# As pip would, on all cores. Some packages have files that are for other versions of Python.
+	@$(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 	@touch $@ .venv/.installed
 
 .venv/.installed-release: .venv/.installed-dev

@@ -95,7 +95,7 @@ class Browser:
     def close(self):
         self.session = None
         self.call("Browser.close")
-        self.process.wait(30)
+        self.process.wait(600)
         self.write.close()
         self.read.close()
 

@@ -1,5 +1,6 @@
 import os
 import random
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,6 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+# Hundreds of processes are started: without __pycache__, each would compile all modules that it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # One fixed sequence of examples: a red run is red again. More of them: --hypothesis-profile=thorough
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
@@ -29,17 +34,25 @@ TRIED = Path(__file__).parents[1] / ".venv" / ".tried-packages"
 
 # The files that take longest go first: a worker that gets one last works alone at the end.
 LONGEST = (
-    "cluster/test_cluster.py",
+    "codegen/test_source.py",
     "kernels/test_build.py",
     "docs/test_site.py",
+    "cluster/test_cluster.py",
+    "study/test_run.py",
+    "codegen/test_measure.py",
     "cli/test_interrupt.py",
     "study/test_work.py",
-    "estimators/test_compact.py",
-    "codegen/test_source.py",
-    "budget/test_search.py",
-    "study/test_run.py",
+    "codegen/test_answers.py",
     "study/test_cluster.py",
-    "cli/test_fit.py",
+    "test_docs.py",
+    "pruning/test_methods.py",
+    "estimators/test_compact.py",
+    "budget/test_search.py",
+    "test_ids.py",
+    "codegen/runtimes/test_rust.py",
+    "budget/test_time.py",
+    "test_release.py",
+    "interop/test_sklearn.py",
 )
 
 

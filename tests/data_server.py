@@ -87,7 +87,7 @@ def failing(times, body):
 
 def silent(server):
     """Take a request and say nothing."""
-    return lambda _: server.released.wait(10)
+    return lambda _: server.released.wait(600)
 
 
 def silent_after_a_part(server, body):
@@ -96,7 +96,7 @@ def silent_after_a_part(server, body):
     def answer(handler):
         send(handler, body[:10], len(body))
         handler.wfile.flush()
-        server.released.wait(10)
+        server.released.wait(600)
 
     return answer
 

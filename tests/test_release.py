@@ -28,7 +28,10 @@ def _script(name):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Return a wheel, built as pip builds it but with the tools of this environment: there is no network."""
+    """Return a wheel, built as pip builds it but with the tools of this environment: there is no network.
+
+    Its kernels are not optimized: what is in it, and that it runs, does not depend on that.
+    """
     pytest.importorskip("scikit_build_core", reason="scikit-build-core is not installed: pip install '.[dev]'")
     pytest.importorskip("cmake", reason="cmake is not installed: pip install '.[dev]'")
     folder = tmp_path_factory.mktemp("wheel")
@@ -38,6 +41,7 @@ def wheel(tmp_path_factory):
         shutil.copy(ROOT / name, source)
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
     options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(folder)]
+    options.append("--config-settings=cmake.build-type=Debug")
     done = subprocess.run(
         [sys.executable, "-m", "pip", "wheel", *options, str(source)], capture_output=True, text=True, cwd=folder
     )

@@ -120,6 +120,15 @@ def test_a_search_goes_on_where_nothing_is_left_near_the_models_of_a_small_budge
     assert search.n_done == 40
 
 
+def test_what_is_best_for_another_budget_is_tried_for_those_beside_it():
+    runner = runner_of(load_iris)
+    search = search_of(runner, (150, 300, 600), n_trials=12)
+    best = Trial(300, runner.canonical(GrowthConfig("boosted", 8, 0.3, 5, 16)), CompressionConfig())
+    search._run([best], 0, is_quick=True)
+    for budget in (150, 600):
+        assert search._next(budget)[0] == replace(best, budget=budget)
+
+
 def test_what_is_near_many_models_is_tried_where_all_near_the_best_is_known(monkeypatch):
     search = search_of(runner_of(load_iris), (300,), n_trials=20)
     search._explore()

@@ -181,7 +181,7 @@ def test_a_last_model_learns_from_as_many_rows_as_fit_into_the_time(monkeypatch,
     monkeypatch.setattr(searching, "TRIED_ROWS", 400)
     monkeypatch.setattr(searching, "COMPARED_ROWS", 500)
     monkeypatch.setattr(Search, "seconds_of_last", lambda *_: seems)
-    monkeypatch.setattr(Search, "seconds_to_compress", lambda *_: 0.0)
+    monkeypatch.setattr(Search, "seconds_to_compress", lambda *_, **__: 0.0)
     seconds_to_grow = TrialRunner.seconds_to_grow
 
     def grow_first(self, trial, split):
@@ -336,6 +336,37 @@ def test_rows_to_compare_on_are_fewer_where_the_time_is_short(monkeypatch):
         monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 0.0)
         search._choose_compared_rows()
         assert least <= search.comparing.rows.n_rows < most, seconds
+
+
+@pytest.mark.parametrize(("seconds", "is_quick"), [(0.5, False), (5.0, True)])
+def test_finalists_are_made_as_quickly_as_trials_where_the_time_is_short(monkeypatch, seconds, is_quick):
+    rows, hand = rows_of(load_digits, 3), Hand()
+    search = Search(TrialRunner(rows, score_of(None, rows)), (600,), ThreadExecutor(1), Clock(100.0, hand))
+    search.n_splits = 1
+    search._try(search._canonical(search._starts()[:3]))
+    for trial, by_split in search.outcomes.items():
+        search.outcomes[trial] = {0: replace(by_split[0], seconds=seconds, shared_seconds=0.0)}
+    hand.time = 70.0
+    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 0.0)
+    search._compare()
+    assert search.finals_are_quick == is_quick
+    compared = [by_split[FIRST_FINAL] for by_split in search.outcomes.values() if FIRST_FINAL in by_split]
+    assert len(compared) > 1
+    assert {outcome.is_quick for outcome in compared} == {is_quick}
+    # What was known of a model counts as much as what the finals say, if it was made in the same way.
+    for candidate in search.candidates(600, final=True):
+        tried = search.outcomes[candidate.trial][0].score
+        scores = [*candidate.scores, tried] if is_quick else candidate.scores
+        assert candidate.score_to_rank == pytest.approx(np.mean(scores))
+
+
+def test_finalists_that_are_made_quickly_are_made_in_their_order():
+    growths = [GrowthConfig("boosted", leaves) for leaves in (8, 16)]
+    trials = [Trial(300, growths[k], CompressionConfig(leaf_bits=bits)) for k, bits in ((0, 3), (1, 3), (0, 4))]
+    in_order = batches_of(trials, FIRST_FINAL, is_quick=True, is_in_order=True)
+    assert [batch.trials for batch in in_order] == [(trial,) for trial in trials]
+    together = batches_of(trials, FIRST_FINAL, is_quick=True)
+    assert [batch.trials for batch in together] == [(trials[0], trials[2]), (trials[1],)]
 
 
 def test_reading_that_leaves_no_time_to_learn_is_an_error(tmp_path):

@@ -79,7 +79,7 @@ def library(packed, folder, form, *options):
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed: make toolchains")
     write_sources(packed, folder, form)
-    command = ["gcc", *FLAGS, "-fsanitize=undefined", "-fno-sanitize-recover=all", *options]
+    command = ["gcc", *FLAGS, "-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all", *options]
     subprocess.run([*command, "-shared", "-fPIC", "model.c", "-o", "model.so", "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "model.so"))
 

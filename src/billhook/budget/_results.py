@@ -23,11 +23,18 @@ class Candidate:
     packed: Packed
     is_final: bool
     losses: tuple[float, ...] = ()
+    tried: tuple[float, ...] = ()
 
     @cached_property
     def score(self) -> float:
         """The mean over the splits."""
         return sum(self.scores) / len(self.scores)
+
+    @cached_property
+    def score_to_rank(self) -> float:
+        """The mean over the splits and those that it was tried on, where models were made in the same way."""
+        scores = self.scores + self.tried
+        return sum(scores) / len(scores)
 
 
 class TrialResults:
@@ -43,12 +50,15 @@ class TrialResults:
         How many splits trials run on.
     final_splits : list of int
         The splits that finalists were compared on.
+    finals_are_quick : bool
+        Whether models of finalists were made as those of trials: then what was known of these counts as well.
     """
 
     budgets: tuple[int, ...]
     outcomes: dict[Trial, dict[int, TrialOutcome]]
     n_splits: int
     final_splits: list[int]
+    finals_are_quick: bool
 
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
         """Return the trials whose models fit a budget, the best first; with `final`, those compared on final splits.
@@ -72,9 +82,10 @@ class TrialResults:
             if budget is None or nbytes <= budget:
                 scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
                 losses = tuple(outcome.loss for outcome in known if outcome.loss is not None) if final else ()
-                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final, losses))
+                tried = self._tried_scores(trial) if final and self.finals_are_quick else ()
+                candidates.append(Candidate(trial, nbytes, scores, packed[-1], final, losses, tried))
         # Of equals, the one that did better when it was tried; then the smaller.
-        candidates.sort(key=lambda c: (-c.score, -self._tried_score(c.trial), c.nbytes, name_of(c.trial)))
+        candidates.sort(key=lambda c: (-c.score_to_rank, -self._tried_score(c.trial), c.nbytes, name_of(c.trial)))
         if candidates and all(c.losses for c in candidates):
             return _by_mean_rank(candidates)
         is_of_numbers = final and candidates and candidates[0].packed.classes is None
@@ -83,6 +94,11 @@ class TrialResults:
     def _tried_score(self, trial: Trial) -> float:
         tried = [outcome.score for number, outcome in self.outcomes[trial].items() if number < FIRST_FINAL]
         return sum(tried) / len(tried) if tried else -np.inf
+
+    def _tried_scores(self, trial: Trial) -> tuple[float, ...]:
+        """Return the scores of a trial on splits that are none of the finals, each as hard as the first."""
+        known = {number: one.score for number, one in self.outcomes[trial].items() if number < self.n_splits}
+        return tuple(score - self._easier(number) for number, score in known.items())
 
     def _finals_of(self, budget: int | None) -> list[int]:
         """Return the final splits that models for a budget, or for the last, were compared on: some or all."""
@@ -144,7 +160,7 @@ def _by_rank_on_splits(candidates: list[Candidate]) -> list[Candidate]:
 def _by_mean_rank(candidates: list[Candidate]) -> list[Candidate]:
     """Return candidates, the best score first, by the mean of that rank and the rank of their log loss."""
     losses = [float(np.mean(one.losses)) for one in candidates]
-    scores = [one.score for one in candidates]
+    scores = [one.score_to_rank for one in candidates]
     rank = [
         sum(other > score for other in scores)
         + sum(other < loss for other in losses)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, repeat, zip_longest
+from itertools import chain, repeat
 from typing import Literal
 
 import numpy as np
@@ -13,11 +13,10 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
+from billhook.budget._finals import FINALISTS, Finals
 from billhook.budget._portfolio import first_trials
-from billhook.budget._results import Candidate
 from billhook.budget._space import QUICKEST, Trial, is_sensible, neighbours
-from billhook.budget._splits import FIRST_FINAL, final_splits, most_splits
-from billhook.budget._timing import TimedResults
+from billhook.budget._splits import final_splits, most_splits
 from billhook.budget._trial_runner import TrialBatch, TrialRunner, batches_of
 from billhook.packing import Packed
 
@@ -26,15 +25,9 @@ ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 ENOUGH_TRIALS = 50
 # Rows that trials and finalists learn from; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
-# How many trials are left after each split of the finals.
-FINALISTS = (8, 5, 3, 3, 2)
 # The shares of the time, without that for the last model, at which trying stops, at the earliest and at the latest:
 # the rest is for comparing, if there is much to compare. What still runs so much later is broken off.
 EXPLORE_UNTIL, EXPLORE_AT_MOST, BREAK_OFF_LATER = 0.65, 0.9, 0.08
-# Comparing takes so many times what the first split of it does.
-ALL_SPLITS_TAKE = 2.0
-# Trials whose scores lie further below the best, in what may be chance, are not compared.
-FAR_BELOW = 3.0
 # The shares of the time left that the first trial may take, each time on so many times fewer rows.
 FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
@@ -44,7 +37,7 @@ FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
 @dataclass
-class Search(TimedResults):
+class Search(Finals):
     """A search for the best models of at most some numbers of bytes, ascending; the last counts most.
 
     Attributes
@@ -92,6 +85,7 @@ class Search(TimedResults):
         self.stage = "evaluating"
         self.n_done = 0
         self.final_splits = []
+        self.finals_are_quick = False
         self.is_interrupted = False
         self.is_built = False
         self.ended_early = ""  # why
@@ -187,15 +181,14 @@ class Search(TimedResults):
         finalists = self._finalists(self.budgets[-1], FINALISTS[0])
         if len(finalists) < 2:
             return EXPLORE_AT_MOST
-        n_rows = self.n_learned_from_in(is_final=False)
-        seconds = ALL_SPLITS_TAKE * sum(self.seconds_of(one.trial, n_rows) for one in finalists)
-        return float(np.clip(1.0 - seconds / max(self.end_at(1.0), 1e-9), EXPLORE_UNTIL, EXPLORE_AT_MOST))
+        end = max(self.end_at(1.0), 1e-9)
+        share = self._seconds_to_compare(finalists) / end
+        if share > 1.0 - EXPLORE_UNTIL:
+            share = self._seconds_to_compare(finalists, is_quick=True) / end
+        return float(np.clip(1.0 - share, EXPLORE_UNTIL, EXPLORE_AT_MOST))
 
     def _explore_end(self) -> TimeLimit | None:
         return self.clock.until(self.end_at(self._explore_until() + BREAK_OFF_LATER))
-
-    def _compare_end(self) -> TimeLimit | None:
-        return self.clock.until(self.end_at(1.0))
 
     # Whether more can be expected
 
@@ -255,13 +248,6 @@ class Search(TimedResults):
             ]
         return kept
 
-    def _spread(self, score: float) -> float:
-        """Return by how much scores may differ by chance between two good models."""
-        # Errors of numbers are of any unit, and those of two good models much alike.
-        is_of_numbers = self.trying.rows.classes is None
-        chance = 0.5 * max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
-        return float(chance / np.sqrt(self.trying.n_held_out))
-
     def _run(
         self,
         trials: list[Trial],
@@ -277,7 +263,7 @@ class Search(TimedResults):
             self.outcomes.setdefault(trial, {})
         batches = [
             batch._replace(saved=tuple(map(self.bytes_saved, batch.trials)))
-            for batch in batches_of(new, number, is_quick=is_quick)
+            for batch in batches_of(new, number, is_quick=is_quick, is_in_order=self.finals_are_quick)
         ]
 
         def until_enough() -> Iterator[TrialBatch]:
@@ -295,7 +281,8 @@ class Search(TimedResults):
     def _next(self, budget: int) -> list[Trial]:
         """Return trials that differ little from the best ones; where there are none, from the best of the last."""
         wanted = chain((LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4), repeat(LEAST_BATCH))
-        trials: dict[Trial, None] = {}
+        beside = self._canonical(self._best_beside(budget))
+        trials: dict[Trial, None] = dict.fromkeys(trial for trial in beside if trial not in self.outcomes)
         for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
             if len(trials) >= LEAST_BATCH:
                 break
@@ -308,6 +295,13 @@ class Search(TimedResults):
                 trials |= dict.fromkeys(set(self._canonical([near[place]])) - self.outcomes.keys())
         return list(trials)
 
+    def _best_beside(self, budget: int) -> list[Trial]:
+        """Return the best of the next smaller and the next larger budget, as trials of this one."""
+        place = self.budgets.index(budget)
+        others = self.budgets[max(0, place - 1) : place] + self.budgets[place + 1 : place + 2]
+        best = [self.candidates(other)[:1] for other in others]
+        return [replace(one.trial, budget=budget) for found in best for one in found]
+
     def _canonical(self, trials: Iterable[Trial], most: int | None = None) -> list[Trial]:
         """Return the first different trials that make sense, `most` or all, with the bits and bins they come to."""
         canonical: dict[Trial, None] = {}
@@ -319,61 +313,6 @@ class Search(TimedResults):
             if is_sensible(came_to):
                 canonical[came_to] = None
         return list(canonical)
-
-    def _compare(self) -> None:
-        def is_enough() -> bool:
-            return self.n_trials is None and self.is_late(1.0)
-
-        self._choose_compared_rows()
-        for number, n_left in zip(final_splits(self.comparing.rows, len(FINALISTS)), FINALISTS, strict=False):
-            if is_enough():
-                return
-            by_budget = []
-            for budget in self._in_order():
-                n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 4)
-                finalists = self._finalists(budget, n_kept, final=number > FIRST_FINAL)
-                by_budget.append([candidate.trial for candidate in finalists])
-            if number > FIRST_FINAL and max(map(len, by_budget)) < 2:
-                return
-            # The best for each budget, then the second, so that all have been compared when the time is up.
-            ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
-            left = list(dict.fromkeys(ranked))
-            self._run(left, number, is_quick=False, is_enough=is_enough, until=self._compare_end)
-            if not any(number in self.outcomes[trial] for trial in left):
-                return
-            self.final_splits.append(number)
-
-    def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
-        """Return the best for a budget, without those that are far below: at most so many."""
-        best = self.candidates(budget, final=final)[:most]
-        # By how much scores differ by chance is known of shares of one only; of numbers, a single row can be far off.
-        if not best or self.perfect != 1.0 or self.trying.rows.classes is None:
-            return best
-        highest = max(one.score for one in best)
-        return [one for one in best if one.score >= highest - FAR_BELOW * self._spread(highest)]
-
-    def _choose_compared_rows(self) -> None:
-        """Compare on fewer rows, as many as trials have, where the time is too short for the finalists otherwise."""
-        finalists = self._finalists(self.budgets[-1], FINALISTS[0])
-        if self.clock.limit is None or self.comparing is self.trying or not finalists:
-            return
-        n_rows = self.comparing.rows.n_rows
-        seconds = sum(self.seconds_of(candidate.trial, n_rows) for candidate in finalists)
-        share = (self.end_at(1.0) - self.clock.seconds) / max(seconds, 1e-9)
-        if share >= 1.0:
-            return
-        is_more = share * n_rows > self.trying.rows.n_rows
-        self.comparing = self.whole.sample(int(share * n_rows)) if is_more else self.trying
-        for trial, by_split in self.outcomes.items():  # those on other rows tell nothing here
-            self.outcomes[trial] = {number: by_split[number] for number in by_split if number < FIRST_FINAL}
-
-    @property
-    def _counts_last_most(self) -> bool:
-        return self.share_of_last > 1.0 / len(self.budgets)
-
-    def _in_order(self) -> list[int]:
-        """Return the budgets, the last first if it counts most; else the smaller ones, which are quicker, first."""
-        return sorted(self.budgets, reverse=self._counts_last_most)
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""

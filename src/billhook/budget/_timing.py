@@ -8,6 +8,8 @@ from billhook.budget._trial_runner import TrialRunner
 
 # The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
 LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
+# A trial that is not quick takes so many times as long, where leaves are merged or shared: 1.9 to 2.8 times.
+TIMES_AS_LONG = 2.3
 # With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
 WORTH_IT = 1.3
 
@@ -54,19 +56,22 @@ class TimedResults(TrialResults):
         """Return about how long, rather longer, it takes to learn the model of a trial from all rows."""
         return LAST_TAKES * self.seconds_of(trial, self.whole.n_rows_of_last(trial))
 
-    def seconds_of(self, trial: Trial, n_rows: float) -> float:
-        """Return about how long a trial that is not quick takes to learn from so many rows."""
+    def seconds_of(self, trial: Trial, n_rows: float, *, is_quick: bool = False) -> float:
+        """Return about how long a trial, one that is not quick by default, takes to learn from so many rows."""
         shared = max(
             outcome.shared_seconds / self.n_learned_from_in(is_final=outcome.split >= FIRST_FINAL)
             for outcome in self.outcomes[trial].values()
         )
-        return shared * n_rows + self.seconds_to_compress(trial, n_rows)
+        return shared * n_rows + self.seconds_to_compress(trial, n_rows, is_quick=is_quick)
 
-    def seconds_to_compress(self, trial: Trial, n_rows: float) -> float:
+    def seconds_to_compress(self, trial: Trial, n_rows: float, *, is_quick: bool = False) -> float:
         """Return about how long it takes to make the grown ensemble of a trial fit, with so many rows."""
-        known = [(outcome.split >= FIRST_FINAL, outcome) for outcome in self.outcomes[trial].values()]
-        is_slow = max(slow for slow, _ in known)
-        own = max(one.seconds - one.shared_seconds for slow, one in known if slow == is_slow)
-        # A trial that is not quick takes about twice as long where leaves are merged or shared.
-        factor = 1.0 if is_slow or trial.compression.l2 is None else 2.0
-        return factor * own * n_rows / self.n_learned_from_in(is_final=is_slow)
+        outcomes = self.outcomes[trial].values()
+        alike = [one for one in outcomes if one.is_quick == is_quick]
+        known = alike or list(outcomes)
+        own = max(
+            (one.seconds - one.shared_seconds) / self.n_learned_from_in(is_final=one.split >= FIRST_FINAL)
+            for one in known
+        )
+        factor = 1.0 if alike or is_quick or trial.compression.l2 is None else TIMES_AS_LONG
+        return factor * own * n_rows

@@ -45,7 +45,8 @@ class TrialOutcome:
 
     `seconds` is what it takes alone, with all that it shares with other trials: `shared_seconds`, to bin and to grow.
     `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
-    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model.
+    accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model; `is_quick` whether it was made
+    with fewer passes than the last one is.
     """
 
     trial: Trial
@@ -57,6 +58,7 @@ class TrialOutcome:
     stages: tuple[Stage, ...] = ()
     loss: float | None = None
     saved: int = 0
+    is_quick: bool = False
 
 
 class TrialBatch(NamedTuple):
@@ -158,7 +160,7 @@ class TrialRunner:
         is_shown = packed is not None and split.number == FIRST_FINAL
         shown = self._scored(stages, trial, split, score) if is_shown else ()
         loss = None if packed is None or split.number < FIRST_FINAL else self._loss(packed, split)
-        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss, saved)
+        return TrialOutcome(trial, split.number, score, packed, seconds, after.needed, shown, loss, saved, is_quick)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -361,8 +363,10 @@ def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
     return what, split.number, split.train.size
 
 
-def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool) -> list[TrialBatch]:
-    """Return the batches of trials on a split: one for each growth and budget."""
+def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool, is_in_order: bool = False) -> list[TrialBatch]:
+    """Return the batches of trials on a split: one for each growth and budget; in order, one for each trial."""
+    if is_in_order:  # where there may be no time for the last, which could share with the first
+        return [TrialBatch(trial.growth, split, is_quick, (trial,)) for trial in trials]
     alike: dict[tuple[GrowthConfig, int], list[Trial]] = {}
     for trial in trials:
         alike.setdefault((trial.growth, trial.budget), []).append(trial)

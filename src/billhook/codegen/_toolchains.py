@@ -3,9 +3,12 @@
 import re
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
+from zlib import crc32
 
 from billhook.codegen._targets import ProcessorFamily, Target
 
@@ -202,20 +205,40 @@ def installed_tools(target: Target) -> Toolchain:
 
 
 def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int = 1, prescaler: int = 8) -> Path:
-    """Return the program of main.c and this source of a model, which computes each row `repeat` times."""
-    out = folder / f"{Path(model).stem}{repeat}.elf"
+    """Return the program of main.c and this source of a model, which computes each row `repeat` times.
+
+    What was compiled in this folder with the same options is not compiled again.
+    """
     libraries = [option for option in tools.options if option.startswith("-l")]
-    options = [option for option in tools.options if option not in libraries]
-    defined = (f"-DREPEAT={repeat}", f"-DPRESCALER={prescaler}")
-    command = [tools.compiler, *COMPILER_OPTIONS, *options, *defined, "main.c", model, "-o", out.name, *libraries]
+    sources = [option for option in tools.options if option.endswith(".c")]
+    options = [option for option in tools.options if option not in (*libraries, *sources)]
+    command = [tools.compiler, *COMPILER_OPTIONS, *options]
+    defined = [f"-DREPEAT={repeat}", f"-DPRESCALER={prescaler}"]
+    objects = [_compiled_source(folder, command, source) for source in sources]
+    objects.append(_compiled_source(folder, [*command, *defined], "main.c"))
+    objects.append(_compiled_source(folder, command, model))
+    out = folder / f"{Path(model).stem}{repeat}.elf"
+    _compile(folder, [*command, *objects, "-o", out.name, *libraries])
+    return out
+
+
+def _compiled_source(folder: Path, command: list[str], source: str) -> str:
+    """Return the name of the object file of a source in a folder."""
+    name = f"{Path(source).stem}-{crc32(' '.join(command).encode()):08x}.o"
+    if not (folder / name).exists():
+        # Options for the linker are no mistake here.
+        _compile(folder, [*command, "-c", source, "-o", name])
+    return name
+
+
+def _compile(folder: Path, command: list[str]) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
     if done.returncode:
         if any(words in done.stderr for words in TOO_LARGE):
             raise TooLargeError(
-                f"the program is too large for what {tools.compiler} compiles it for: {done.stderr[:2000]}"
+                f"the program is too large for what {command[0]} compiles it for: {done.stderr[:2000]}"
             )
-        raise RuntimeError(f"{tools.compiler} cannot compile the model: {done.stderr[:2000]}")
-    return out
+        raise RuntimeError(f"{command[0]} cannot compile the model: {done.stderr[:2000]}")
 
 
 def program_sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
@@ -224,6 +247,16 @@ def program_sizes(program: Path, tools: Toolchain) -> tuple[int, int]:
     done = subprocess.run([size, program.name], cwd=program.parent, capture_output=True, text=True, check=True)
     text, data, bss = (int(number) for number in done.stdout.splitlines()[1].split()[:3])
     return text + data, data + bss
+
+
+@cache
+def _counter(source: bytes) -> bytes:
+    """Return the plugin that counts instructions: the same for all models and targets."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "counter.c").write_bytes(source)
+        command = ["gcc", "-shared", "-fPIC", "-O2", "counter.c", "-o", "counter.so"]
+        subprocess.run(command, cwd=folder, check=True)
+        return (Path(folder) / "counter.so").read_bytes()
 
 
 def run_program(program: Path, tools: Toolchain) -> tuple[str, int | None]:
@@ -238,9 +271,7 @@ def run_program(program: Path, tools: Toolchain) -> tuple[str, int | None]:
     else:
         counter = folder / "counter.so"
         if not counter.exists():
-            subprocess.run(
-                ["gcc", "-shared", "-fPIC", "-O2", "counter.c", "-o", str(counter)], cwd=folder, check=True
-            )
+            counter.write_bytes(_counter((folder / "counter.c").read_bytes()))
         command += ["-plugin", str(counter)]
         command += ["-kernel", program.name] if "system" in command[0] else [program.name]
     done = subprocess.run(
