@@ -54,7 +54,7 @@ COMMANDS = {
 }
 STUDIES = ("study", "dask", "memory")
 # How much address space a study has that may have too little: so many megabytes.
-LEAST_MEMORY, MOST_MEMORY = 200, 1_500
+LEAST_MEMORY, MOST_MEMORY = 300, 3_000
 
 
 def prepared(folder):
