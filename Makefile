@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest fuzz fuzz-c lint lint-types lint-style lint-c mutants docs benchmark release toolchains clean .venv/.tried-packages
+.PHONY: demo test test-oldest fuzz fuzz-c fuzz-emitted lint lint-types lint-style lint-c mutants docs benchmark release toolchains clean .venv/.tried-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.installed
@@ -30,6 +30,10 @@ fuzz: .venv/.installed-dev
 SECONDS ?= 600
 fuzz-c: .venv/.installed-dev
 	BILLHOOK_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q -s tests/codegen/runtimes/test_c.py -k whatever_bytes
+
+# Emitted C against Python on a million rows for each layout and family of processors; minutes, most of them for AVR.
+fuzz-emitted: .venv/.installed-dev
+	$(BIN)/python tests/fuzz_emitted_c.py --seed $(SEED)
 
 lint: lint-types lint-style
 lint-types: .venv/.installed-dev

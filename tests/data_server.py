@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class DataServer:
     """Answers paths with what `routes` has: bytes, or a function of the handler."""
 
-    def __init__(self):
+    def __init__(self, *, is_daemon=False):
         self.routes = {}
         self.asked = []
         self.released = threading.Event()  # what silent answers wait for
@@ -33,7 +33,9 @@ class DataServer:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread = threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=is_daemon
+        )
         self.thread.start()
 
     def close(self):

@@ -1,9 +1,11 @@
 """Kills commands at random moments, as kill -9 does, and goes on: nothing is lost, doubled or half-written.
 
-    python tests/kill_at_random.py [--moments 50] [--seed N] [fit] [emit] [study]
+    python tests/kill_at_random.py [--moments 50] [--seed N] [fit] [emit] [study] [dask] [fetch] [memory]
 
 Each command is run once undisturbed, then killed at moments spread over the time that it took. After each kill what
 is there must be whole; the command is then run again, in the same place, and must give what it gives undisturbed.
+For `memory`, a study is not killed but has as much memory as it needs, or less: where that is not enough it must say
+so, and go on with more.
 """
 
 import argparse
@@ -17,12 +19,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
+from data_server import DataServer, arff_of
 
 STUDY = """\
 data = ["iris"]
@@ -42,7 +48,13 @@ COMMANDS = {
     "fit": "fit rows.csv --label y --budget 300 --trials 2 --jobs 1 --out out",
     "emit": "emit packed.bhk --out out",
     "study": "study run study.toml --jobs 1 --out out --resume",
+    "dask": "study run study.toml --backend dask --out out --resume",
+    "memory": "study run study.toml --jobs 2 --out out --resume",
+    "fetch": "data fetch eeg",
 }
+STUDIES = ("study", "dask", "memory")
+# How much address space a study has that may have too little: so many megabytes.
+LEAST_MEMORY, MOST_MEMORY = 300, 3_000
 
 
 def prepared(folder):
@@ -53,14 +65,64 @@ def prepared(folder):
     (folder / "study.toml").write_text(STUDY)
 
 
-def started(name, folder):
-    """Start a command in a folder, in a group of its own."""
+def slow_server():
+    """Return a server of a data set that sends it in parts, so that a download takes some time."""
+    server = DataServer(is_daemon=True)
+    values = np.random.default_rng(0).normal(size=(14980, 14)).astype(np.float32)
+    columns = {f"V{k + 1}": values[:, k].tolist() for k in range(14)}
+    body = arff_of(columns, "Class", np.repeat([1, 2], [8257, 6723]).tolist())  # as the paper's
+    path = server.add_openml(1471, body, "Class")
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        part = -(-len(body) // 20)
+        with suppress(OSError):  # of a reader that was killed
+            for first in range(0, len(body), part):
+                handler.wfile.write(body[first : first + part])
+                time.sleep(0.05)
+
+    server.routes[path] = answer
+    return server
+
+
+class Cluster:
+    """A Dask cluster of two workers on this machine, which outlives the commands that use it."""
+
+    def __init__(self):
+        from distributed import LocalCluster
+
+        self.cluster = LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        )
+
+    def kill_worker(self):
+        """Kill a worker as kill -9 does; another one comes in its place."""
+        os.kill(next(worker.pid for worker in self.cluster.workers.values() if worker.pid), signal.SIGKILL)
+
+    def close(self):
+        """End all."""
+        self.cluster.close()
+
+
+SERVERS = {"fetch": slow_server, "dask": Cluster}
+
+
+def started(name, folder, server=None, megabytes=None):
+    """Start a command in a folder, in a group of its own, with so much memory."""
     command = COMMANDS[name].split()
-    if name == "study" and not (folder / "out").exists():
+    if name == "dask":
+        command += ["--scheduler", server.cluster.scheduler_address]
+    if name in STUDIES and not (folder / "out").exists():
         command.remove("--resume")
+    environment = {"BILLHOOK_DATA": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if name == "fetch":
+        environment |= {"BILLHOOK_MIRROR": server.url, "XDG_CACHE_HOME": str(folder / "out"), "no_proxy": "*"}
+    limit = [] if megabytes is None else ["prlimit", f"--as={megabytes * 10**6}"]
     return subprocess.Popen(
-        [sys.executable, "-m", "billhook", *command], cwd=folder, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        [*limit, sys.executable, "-m", "billhook", *command], cwd=folder, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=os.environ | environment,
     )  # fmt: skip
 
 
@@ -69,7 +131,15 @@ def outcome(name, folder):
     out = folder / "out"
     if not out.exists():
         return None
-    if name == "study":
+    if name == "fetch":
+        files = [path for path in out.rglob("*") if path.is_file()]
+        whole = [path for path in files if path.suffix == ".parquet"]
+        for path in whole:  # what has this name is whole
+            assert len(pd.read_parquet(path)) == 14980, path
+        return hashlib.sha256(whole[0].read_bytes()).hexdigest() if whole else None
+    if name in STUDIES:
+        if not (out / "results.sqlite").exists() and not list(out.glob("*.sqlite*")):
+            return None
         results = bh.study.results(out).drop(columns=["seconds", "memory"], errors="ignore")
         assert set(results["status"]) <= {"done"}, results
         assert not results.duplicated(subset=[c for c in ("data", "fold", "method") if c in results]).any()
@@ -84,23 +154,37 @@ def outcome(name, folder):
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def finish(name, folder):
+def finish(name, folder, server=None):
     """Run a command to its end; return what it wrote."""
-    process = started(name, folder)
+    process = started(name, folder, server)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     return outcome(name, folder)
 
 
-def kill_at(name, folder, seconds):
-    """Kill the command and its processes after so many seconds; return whether it had ended before."""
-    process = started(name, folder)
+def kill_at(name, folder, seconds, chosen, server=None):
+    """Kill the command and its processes, or a worker, after so many seconds; return whether it had ended before."""
+    process = started(name, folder, server)
     time.sleep(seconds)
     has_ended = process.poll() is not None
+    if name == "dask" and chosen.random() < 0.5:
+        server.kill_worker()  # and the command goes on with others
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+        return has_ended
     if not has_ended:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     return has_ended
+
+
+def starve(folder, chosen):
+    """Run a study with little memory; return whether it was enough."""
+    megabytes = int(chosen.uniform(LEAST_MEMORY, MOST_MEMORY))
+    process = started("memory", folder, megabytes=megabytes)
+    _, errors = process.communicate()
+    assert process.returncode == 0 or errors.strip(), f"{megabytes} MB: exit status {process.returncode}, no words"
+    return process.returncode == 0
 
 
 def main():
@@ -117,23 +201,26 @@ def main():
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
             prepared(folder)
+            server = SERVERS[name]() if name in SERVERS else None
             begin = time.perf_counter()
-            expected = finish(name, folder)
+            expected = finish(name, folder, server)
             needed = time.perf_counter() - begin
             assert expected is not None
             for moment in range(arguments.moments):
-                shutil.rmtree(folder / "out")
-                if moment % 2 and name != "study":
+                shutil.rmtree(folder / "out", ignore_errors=True)
+                if moment % 2 and name in ("fit", "emit"):
                     (folder / "out").mkdir()  # an empty folder is taken as it is
                 # The last third of the time is when files are written.
                 at = needed * (1 - chosen.random() ** 2 * 0.95)
-                n_ended += kill_at(name, folder, at)
+                n_ended += starve(folder, chosen) if name == "memory" else kill_at(name, folder, at, chosen, server)
                 found = outcome(name, folder)
                 assert found in (None, expected), f"{name}, killed after {at:.3f} s"
                 n_whole += found is not None
                 if found is None:
-                    again = finish(name, folder)
+                    again = finish(name, folder, server)
                     assert again == expected, f"{name}, killed after {at:.3f} s, gave something else when run again"
+            if server is not None:
+                server.close()
         print(
             f"{name}: {arguments.moments} kills within {needed:.1f} s ({n_ended} came too late); {n_whole} found all "
             "written, the others gave the same when run again",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from billhook.budget._interval import Interval
 from billhook.budget._stages import Stage
 from billhook.budget.report._report import FitReport, Point, TargetFit
 
@@ -70,6 +71,7 @@ def made_up_report(n_points=200, n_classes=10, **changes):
         "nbytes": chosen.nbytes,
         "target": "arduino-uno",
         "scores": (end - 0.002, end + 0.003, end - 0.001),
+        "interval": Interval(0.94, 0.97),
         "points": points,
         "stages": (
             Stage("grown", end + 0.0041, None, "boosted trees, 1,210 leaves"),

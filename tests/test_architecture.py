@@ -71,6 +71,14 @@ def test_a_folder_imports_nothing_private_of_another(path):
             assert not [part for part in inner[1:] if part.startswith("_")], name
 
 
+def test_no_clock_that_can_be_set_measures_time():
+    """It may be set back while a fit runs, and its time limit would never come."""
+    for path in MODULES:
+        assert not re.search(r"\btime\.time\(|\bdatetime\.(now|today)\(|\butcnow\(", path.read_text()), path
+    for path in C_SOURCES:
+        assert not re.search(r"\b(time|gettimeofday|CLOCK_REALTIME)\b *[(;]", path.read_text()), path
+
+
 def test_a_class_name_means_one_thing():
     homes = {}
     for path in MODULES:

@@ -77,7 +77,6 @@ def test_the_readme_shows_what_fit_prints(tmp_path, monkeypatch, capsys):
 
     def words(text):
         text = re.sub(r"\b(tree|configuration)\b", r"\1s", text)
-        text = re.sub(r" \(.* splits\)", "", text)  # where there was time for more than one
         text = re.sub(r"^The search ended early, .*\n", "", text, flags=re.MULTILINE)  # as it may with a time limit
         return [re.sub(r"\d[\d,.]*", "N", line) for line in text.splitlines()]
 

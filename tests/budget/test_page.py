@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
+from billhook.budget._interval import Interval
 from billhook.budget._stages import Stage
 from billhook.budget.report._page import page
 from billhook.budget.report._report import Point, TargetFit
@@ -288,13 +289,17 @@ def test_targets_say_in_words_whether_the_model_fits():
         ({"target": None}, "It fits 3 of the 4 targets below."),
         ({"target": None, "targets": TARGETS[:2]}, "It fits all of the targets below."),
         ({"target": None, "targets": TARGETS[2:3]}, "It fits none of the targets below."),
-        ({"target": None, "targets": ()}, "splits)."),
+        ({"target": None, "targets": ()}, "97.00%)."),
         ({"target": "generic"}, "Its target is generic."),
-        ({"scores": (0.75,)}, "Its accuracy on held-out rows is 75.00%. It fits"),
-        ({"scores": (0.7, 0.8)}, "Its accuracy on held-out rows is 75.00% (70.00% to 80.00% on 2 splits)."),
+        ({"scores": (0.75,), "interval": None}, "Its accuracy on held-out rows is 75.00%. It fits"),
         (
-            {"scoring": "neg_log_loss", "scores": (-0.123456,)},
-            "Its neg log loss on held-out rows is \N{MINUS SIGN}0.1235.",
+            {"scores": (0.7, 0.8), "interval": Interval(0.684, 0.8129)},
+            "Its accuracy on held-out rows is 75.00% (95% interval: 68.40% to 81.29%).",
+        ),
+        (
+            {"scoring": "neg_log_loss", "scores": (-0.123456,), "interval": Interval(-0.2, -0.1)},
+            "Its neg log loss on held-out rows is \N{MINUS SIGN}0.1235 (95% interval: \N{MINUS SIGN}0.2000 to "
+            "\N{MINUS SIGN}0.1000).",
         ),
         ({"scoring": "balanced_accuracy", "scores": (0.5,)}, "balanced accuracy on held-out rows is 50.00%"),
         ({"task": "regression", "scoring": "r2", "scores": (0.5,)}, "A regression model of"),

@@ -214,6 +214,7 @@ def test_an_interruption_keeps_the_best_so_far():
     assert found.packed.nbytes <= 500
     assert np.mean(found.packed.predict(runner.rows.X) == runner.rows.labels) > 0.9
     assert any("interrupted" in note for note in found.report.notes)
+    assert any("not compared on rows held out anew" in note for note in found.report.notes)
 
 
 def test_an_interruption_of_the_last_model_keeps_the_one_of_fewer_rows():

@@ -45,7 +45,9 @@ def test_from_a_table_to_c_that_tests_itself(wine, tmp_path, capsys):
     assert code == 0, told
     assert "178 rows" in said
     assert "3 classes" in said
-    assert "held-out accuracy" in said
+    printed = re.search(r"held-out accuracy +(\S+)% \(95% interval: (\S+)% to (\S+)%\)", said)
+    score, low, high = map(float, printed.groups())
+    assert low < score < high
     assert "'kind' holds text with 3 different values: classification." in told
     packed = bh.load(out / "model.bhk")
     assert packed.nbytes <= 600
@@ -74,7 +76,7 @@ def test_numbers_are_predicted_as_such(tmp_path, capsys):
     )
     assert code == 0, told
     assert "regression" in told
-    assert "held-out R2" in said
+    assert re.search(r"held-out R2 +\S+ \(95% interval: \S+ to \S+\)", said)
     assert bh.load(tmp_path / "o/model.bhk").task == "regression"
     as_classes = ("--task", "classification", "--trials", "1", "--out", tmp_path / "p")
     code, _, told = fit(capsys, path, "--label", "progress", "--budget", "200", *as_classes)

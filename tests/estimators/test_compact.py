@@ -173,6 +173,10 @@ def test_any_scoring(scoring):
     model = bh.CompactForestClassifier(400, scoring=scoring, n_trials=2, random_state=0).fit(*IRIS)
     assert model.report_.score == pytest.approx(np.mean(model.report_.scores))
     assert (model.report_.score < 0) == (scoring == "neg_log_loss")
+    low, high = model.report_.interval
+    assert low < model.report_.score < high
+    # What the best score of a scorer is, only its name tells.
+    assert high <= {"balanced_accuracy": 1, "neg_log_loss": 0}.get(str(scoring), np.inf)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,14 @@ def test_symmetric_trees_take_a_test_a_level(tmp_path):
     assert bh.load(tmp_path / "model.bhk") == packed
 
 
+@pytest.mark.parametrize(("depths", "bits"), [((5, 5), 0), ((3, 4), 1), ((3, 6), 2)])
+def test_how_many_levels_a_tree_has_takes_no_more_bits_than_it_needs(depths, bits):
+    rng = np.random.default_rng(0)
+    packed = bh.pack(symmetric_forest(rng, depths, thresholds=rng.normal(size=60)))
+    assert packed.layout.is_symmetric
+    assert packed.layout.tree_bits == bits
+
+
 def test_where_most_splits_are_idle_symmetric_trees_are_cut_back_instead():
     rng = np.random.default_rng(0)
     forest = symmetric_forest(rng, [8])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,58 @@ from billhook.packing import Packed
 SHARES_OF_ONE = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "r2", "roc_auc")
 # Of a class that a model rules out; steps to the best scale of scores.
 LEAST_PROBABILITY, NEWTON_STEPS = 1e-9, 8
-ScoredModel = Packed | Forest
+ScoredModel = Union[Packed, Forest, "RememberedModel"]
 Score = Callable[[ScoredModel, NDArray[np.float32], NDArray[Any], NDArray[np.float64]], float]
+
+
+class RememberedModel:
+    """A model whose answers on some rows are computed once, for scores of many parts of them.
+
+    Parameters
+    ----------
+    model : Packed
+    X : float32 array (rows, features)
+    """
+
+    def __init__(self, model: Packed, X: NDArray[np.float32]) -> None:
+        self.model, self.X, self.classes = model, X, model.classes
+        self._known: dict[str, NDArray[Any]] = {}
+
+    def of_rows(self, some: NDArray[np.int64]) -> "RememberedModel":
+        """Return the model that remembers its answers on some of the rows, `X` of it."""
+        part = _Part(self.model, self.X[some])
+        part.whole, part.some = self, some
+        return part
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return labels or numbers."""
+        return self._answer("predict", X)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return probabilities of the classes."""
+        return self._answer("predict_proba", X)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return scores."""
+        return self._answer("decision_function", X)
+
+    def _answer(self, method: str, X: ArrayLike) -> NDArray[Any]:
+        if X is not self.X:  # a scorer may ask for other rows
+            return np.asarray(getattr(self.model, method)(X))
+        if method not in self._known:
+            self._known[method] = self._computed(method)
+        return self._known[method]
+
+    def _computed(self, method: str) -> NDArray[Any]:
+        return np.asarray(getattr(self.model, method)(self.X))
+
+
+class _Part(RememberedModel):
+    whole: RememberedModel
+    some: NDArray[np.int64]
+
+    def _computed(self, method: str) -> NDArray[Any]:
+        return self.whole._answer(method, self.whole.X)[self.some]
 
 
 class AsEstimator:

@@ -229,10 +229,10 @@ def _other_text(other: OtherModel, report: FitReport) -> str:
 
 def _score_text(report: FitReport) -> str:
     form = ".2%" if report.scoring in ("accuracy", "balanced_accuracy") else ".4g"
-    if len(report.scores) == 1:
+    if report.interval is None:
         return format(report.score, form)
-    low, high = (format(end, form) for end in (min(report.scores), max(report.scores)))
-    return f"{report.score:{form}} ({low} to {high} on {len(report.scores)} splits)"
+    low, high = (format(end, form) for end in report.interval)
+    return f"{report.score:{form}} (95% interval: {low} to {high})"
 
 
 def _shape(packed: Packed) -> str:

@@ -1,16 +1,20 @@
 """From a finished search to the report on it."""
 
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from billhook.budget._interval import Interval, JudgedRows, score_interval
 from billhook.budget._last_model import LastModel
 from billhook.budget._results import Candidate
+from billhook.budget._scoring import RememberedModel, perfect_score
 from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import FIRST_FINAL, TrainingRows
+from billhook.budget._trial_runner import TrialOutcome, TrialRunner
 from billhook.budget.report._report import FitReport, Point
 from billhook.codegen import Target, target_fits
 
@@ -30,7 +34,12 @@ def report_on(
 ) -> FitReport:
     """Return the report on a search whose best candidate became the `last` model."""
     rows, packed = search.whole.rows, last.packed
-    confusion, errors = _mistakes(search, best)
+    runner = search.comparing if best.is_final else search.trying
+    outcomes = [
+        outcome for number, outcome in search.outcomes[best.trial].items() if (number >= FIRST_FINAL) == best.is_final
+    ]
+    judged = _judged(runner, outcomes)
+    confusion, errors = _mistakes(runner.rows, judged)
     return FitReport(
         title=title,
         task="classification" if rows.classes is not None else "regression",
@@ -41,13 +50,14 @@ def report_on(
         nbytes=packed.nbytes,
         target=None if target is None else target.name,
         scores=best.scores,
+        interval=_interval(judged, runner, best, outcomes, scoring),
         points=_points(search, best),
         stages=next((o.stages for o in search.outcomes[best.trial].values() if o.stages), ()),
         targets=target_fits(packed),
         classes=() if rows.classes is None else tuple(str(label) for label in rows.classes.tolist()),
         confusion=confusion,
         errors=errors,
-        notes=(*notes, *_notes(search, last)),
+        notes=(*notes, *_notes(search, last, best)),
         n_trials=search.n_done,
         seconds=search.clock.seconds,
         seed=search.whole.seed,
@@ -65,8 +75,13 @@ def front_of(search: Search) -> tuple[Candidate, ...]:
     return tuple(front)
 
 
-def _notes(search: Search, last: LastModel) -> list[str]:
+def _notes(search: Search, last: LastModel, best: Candidate) -> list[str]:
     notes = []
+    if not best.is_final and search.n_done > 1:
+        notes.append(
+            "The best configurations were not compared on rows held out anew: the score is that on the rows they "
+            "were chosen on, and likely to be too good."
+        )
     if search.trying.rows.n_rows < search.whole.rows.n_rows:
         tried, compared = search.trying.rows.n_rows, search.comparing.rows.n_rows
         sampled = f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}"
@@ -114,19 +129,35 @@ def _point(tried: Candidate, final: Candidate | None, fall: float, front: set[Tr
     )
 
 
-def _mistakes(search: Search, best: Candidate) -> tuple[Any, Any]:
-    """Return the confusion matrix of all held-out rows, or true and predicted targets of some."""
-    runner = search.comparing if best.is_final else search.trying
-    classes = runner.rows.classes
-    true, predicted = [], []
-    for number, outcome in search.outcomes[best.trial].items():
-        if (number >= FIRST_FINAL) != best.is_final:
-            continue
+def _judged(runner: TrialRunner, outcomes: Iterable[TrialOutcome]) -> list[JudgedRows]:
+    """Return the rows that each split held out, with the model for it."""
+    judged = []
+    for outcome in outcomes:
         assert outcome.packed is not None
-        split = runner.split(number)
-        true.append(runner.rows.y[split.held_out])
-        predicted.append(outcome.packed.predict(runner.features(split)[split.held_out]))
-    y, y_predicted = np.concatenate(true), np.concatenate(predicted)
+        split = runner.split(outcome.split)
+        held_out = split.held_out
+        model = RememberedModel(outcome.packed, runner.features(split)[held_out])
+        judged.append(JudgedRows(held_out, model, runner.rows.labels[held_out], runner.rows.weight[held_out]))
+    return judged
+
+
+def _interval(
+    judged: list[JudgedRows], runner: TrialRunner, best: Candidate, outcomes: list[TrialOutcome], scoring: Any
+) -> Interval | None:
+    """Return the interval of the score of the best, which may have been corrected by what other splits told."""
+    found = score_interval(judged, runner.score, units=runner.rows.units, seed=runner.seed)
+    if found is None:
+        return None
+    corrected_by = best.score - float(np.mean([outcome.score for outcome in outcomes]))
+    perfect = perfect_score(scoring)
+    return Interval(*(min(end + corrected_by, np.inf if perfect is None else perfect) for end in found))
+
+
+def _mistakes(rows: TrainingRows, judged: list[JudgedRows]) -> tuple[Any, Any]:
+    """Return the confusion matrix of all held-out rows, or true and predicted targets of some."""
+    classes = rows.classes
+    y = np.concatenate([rows.y[one.numbers] for one in judged])
+    y_predicted = np.concatenate([one.model.predict(one.model.X) for one in judged])
     if classes is None:
         pairs = np.stack([y, y_predicted], axis=1).astype(np.float64)
         return None, pairs[:: -(-len(pairs) // SHOWN_ERRORS)]

@@ -99,7 +99,7 @@ def page(report: "FitReport") -> str:
         report=report,
         scoring=scoring_text(report.scoring),
         score=partial(score_text, scoring=report.scoring),
-        spread=_spread(report),
+        interval=_interval(report),
         target=next((target for target in report.targets if target.name == report.target), None),
         fitting=_fitting(report),
         kinds=KINDS,
@@ -135,12 +135,12 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f" and {n_more:,} more" if n_more > 0 else "")
 
 
-def _spread(report: "FitReport") -> str:
-    """Return the range of the scores on several splits."""
-    if len(report.scores) < 2:
+def _interval(report: "FitReport") -> str:
+    """Return what the score may be on rows to come."""
+    if report.interval is None:
         return ""
-    least, most = (score_text(end, report.scoring) for end in (min(report.scores), max(report.scores)))
-    return f" ({least} to {most} on {len(report.scores)} splits)"
+    low, high = (score_text(end, report.scoring) for end in report.interval)
+    return f" (95% interval: {low} to {high})"
 
 
 def _fitting(report: "FitReport") -> str:

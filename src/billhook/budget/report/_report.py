@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from billhook._files import atomic_write
+from billhook.budget._interval import Interval
 from billhook.budget._stages import Stage
 from billhook.budget.report._mistakes import ErrorMeasures, error_measures
 from billhook.budget.report._page import page
@@ -51,6 +52,9 @@ class FitReport:
     target : str or None
     scores : tuple of float
         Of the chosen configuration, on the held-out rows of each split; `score` is their mean.
+    interval : Interval or None
+        An interval of 95 % for the score on rows to come, its ends `low` and `high`; None where it cannot be known,
+        as of a scorer that a part of the rows is too little for.
     points : tuple of Point
     stages : tuple of Stage
         Of the chosen configuration, on one split; empty if the time allowed no comparison of the best.
@@ -102,6 +106,7 @@ class FitReport:
     too_slow: str = ""
     others: "tuple[OtherModel, ...]" = ()
     columns: "tuple[ColumnPoint, ...]" = ()
+    interval: Interval | None = None
 
     @property
     def score(self) -> float:
