@@ -14,7 +14,8 @@ from billhook.budget._scoring import RememberedModel, perfect_score
 from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import FIRST_FINAL, TrainingRows
-from billhook.budget._trial_runner import TrialOutcome, TrialRunner
+from billhook.budget._trial_outcome import TrialOutcome
+from billhook.budget._trial_runner import TrialRunner
 from billhook.budget.report._report import FitReport, Point
 from billhook.codegen import Target, target_fits
 
