@@ -104,6 +104,15 @@ def test_a_model_without_a_mistake_may_still_make_one(is_right):
     assert (low, high) == pytest.approx((0.925, 1.0) if is_right else (0.0, 0.075), abs=1e-3)
 
 
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_units_that_are_all_alike_may_still_differ(n_rows):
+    """As pairs of which one is ill and one is not, to a model that tells no difference: no unit varies."""
+    labels = np.tile([0] * (n_rows - 1) + [1], 30)
+    pairs = judged_rows(np.zeros(labels.size), labels, np.arange(labels.size))
+    found = score_interval([pairs], accuracy, units=np.repeat(np.arange(30), n_rows))
+    np.testing.assert_allclose(found, wilson(1.0 - 1.0 / n_rows, 30, 2.04523), atol=1e-6)
+
+
 def test_there_is_no_interval_where_a_scorer_cannot_judge_a_part():
     def both_classes(_model, _X, y, _weight):
         if np.unique(y).size < 2:

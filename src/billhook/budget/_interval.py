@@ -14,6 +14,8 @@ from billhook.budget._scoring import RememberedModel, Score, accuracy
 CONFIDENCE = 0.95
 # The held-out rows are left out in so many parts, one after the other, where there is no formula.
 PARTS = 20
+# A variance of so small a share of that of one row is an error of rounding.
+NO_VARIANCE = 1e-12
 
 
 class JudgedRows(NamedTuple):
@@ -81,11 +83,12 @@ def _of_shares(judged: Sequence[JudgedRows], unit_of: Sequence[RowNumbers]) -> I
     n_units = int(unit.max()) + 1
     if n_units < 2:
         return None
-    if is_right.all() or not is_right.any():  # nothing is known but how many rows there are
-        return wilson(float(is_right[0]), 1.0 / float((np.bincount(unit, counts) ** 2).sum()), _student(n_units - 1))
-    share = float(counts @ is_right)
+    share = float(is_right[0]) if is_right.all() or not is_right.any() else float(counts @ is_right)
     variance = float((np.bincount(unit, counts * (is_right - share)) ** 2).sum()) * n_units / (n_units - 1)
-    return wilson(share, share * (1.0 - share) / variance, _student(n_units - 1))
+    of_one = share * (1.0 - share)
+    if variance <= NO_VARIANCE * of_one:  # all units are alike: nothing is known but how many there are
+        return wilson(share, 1.0 / float((np.bincount(unit, counts) ** 2).sum()), _student(n_units - 1))
+    return wilson(share, of_one / variance, _student(n_units - 1))
 
 
 def wilson(share: float, n_rows: float, quantile: float) -> Interval:
