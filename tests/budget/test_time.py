@@ -360,6 +360,30 @@ def test_finalists_are_made_as_quickly_as_trials_where_the_time_is_short(monkeyp
         assert candidate.score_to_rank == pytest.approx(np.mean(scores))
 
 
+def test_what_seemed_perfect_is_compared_as_the_others_are_where_the_time_is_short(monkeypatch):
+    """It was made as well as the last model, on the final splits of more rows: of these it had learned from some."""
+    monkeypatch.setattr(searching, "TRIED_ROWS", 400)
+    rows, hand = rows_of(load_digits), Hand()
+    search = Search(
+        TrialRunner(rows, score_of(None, rows)), (600,), ThreadExecutor(1), Clock(100.0, hand), perfect=1.0
+    )
+    search.n_splits = 1
+    search._try(search._canonical(search._starts()[:3]))
+    for trial, by_split in search.outcomes.items():
+        search.outcomes[trial] = {0: replace(by_split[0], score=1.0, seconds=5.0, shared_seconds=0.0)}
+    assert not search._is_perfect()
+    assert any(FIRST_FINAL in by_split for by_split in search.outcomes.values())
+    hand.time = 70.0
+    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 0.0)
+    search._compare()
+    assert search.finals_are_quick
+    final = [one for by_split in search.outcomes.values() for one in by_split.values() if one.split >= FIRST_FINAL]
+    assert len(final) > 1
+    for one in final:
+        assert one.is_quick
+        assert one.score == search.trying.judge(one.packed, search.trying.split(one.split))
+
+
 def test_finalists_that_are_made_quickly_are_made_in_their_order():
     growths = [GrowthConfig("boosted", leaves) for leaves in (8, 16)]
     trials = [Trial(300, growths[k], CompressionConfig(leaf_bits=bits)) for k, bits in ((0, 3), (1, 3), (0, 4))]
