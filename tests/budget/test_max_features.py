@@ -159,6 +159,14 @@ def test_the_model_at_hand_has_the_orders_and_columns_of_its_own_rows(max_featur
         assert f"The model reads 2 of 3 columns: {', '.join(map(repr, names))}." in result.report.notes
 
 
+def test_choosing_columns_is_told_of_only_where_columns_are_chosen(frame):
+    for most, is_told in ((None, False), (8, False), (2, True)):
+        told = []
+        options = {"max_features": most, "progress": lambda search, told=told: told.append(search.stage)}
+        bh.fit_table(frame, "label", budget=400, n_trials=1, **options)
+        assert ("choosing columns" in told) == is_told
+
+
 def test_a_fit_is_gone_on_with_the_same_number(frame, tmp_path):
     bh.fit_table(frame, "label", budget=400, n_trials=1, max_features=2, out=tmp_path / "out")
     again = bh.resume_fit(tmp_path / "out", frame, n_trials=1)

@@ -30,7 +30,7 @@ class ColumnPoint(NamedTuple):
     is_chosen: bool
 
 
-def column_curve(runner: TrialRunner, budget: int, clock: Clock | None) -> tuple[ColumnPoint, ...]:
+def column_curve(runner: TrialRunner, budget: int, clock: Clock) -> tuple[ColumnPoint, ...]:
     """Return the scores of models of several numbers of columns, all with the first configuration of a search.
 
     They are learned from the training rows of one split, columns and all, and scored on its held-out rows. Where
@@ -45,7 +45,7 @@ def column_curve(runner: TrialRunner, budget: int, clock: Clock | None) -> tuple
     numbers = [n for n in dict.fromkeys(wanted) if 1 <= n <= most]
     split = runner.split(0)
     found: dict[int, float] = {}
-    with suppress(OutOfTimeError), within(None if clock is None else clock.until(_end(clock))):
+    with suppress(OutOfTimeError), within(clock.until(_end(clock))):
         order = chosen.order(split.train)
         for place, n in enumerate(numbers):
             tell_progress("trying fewer and more columns", place, len(numbers), f"{place} of {len(numbers)} models")
