@@ -217,6 +217,19 @@ def test_an_interruption_keeps_the_best_so_far():
     assert any("not compared on rows held out anew" in note for note in found.report.notes)
 
 
+@pytest.mark.parametrize(("stage", "is_compared"), [("evaluating", False), ("learning from all rows", True)])
+def test_a_sample_that_was_not_compared_on_is_not_said_to_have_been(monkeypatch, stage, is_compared):
+    monkeypatch.setattr(searching, "TRIED_ROWS", 100)
+
+    def interrupt(search):
+        if search.stage == stage and search.n_done:
+            raise KeyboardInterrupt
+
+    found = fit(rows_of(load_iris), 400, n_trials=2, progress=interrupt, keep_best=True)
+    (note,) = (note for note in found.report.notes if "on a sample of" in note)
+    assert ("and compared on" in note) == is_compared
+
+
 def test_an_interruption_of_the_last_model_keeps_the_one_of_fewer_rows():
     def interrupt(search):
         if search.stage.startswith("learning"):

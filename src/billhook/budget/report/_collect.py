@@ -85,7 +85,8 @@ def _notes(search: Search, last: LastModel, best: Candidate) -> list[str]:
         )
     if search.trying.rows.n_rows < search.whole.rows.n_rows:
         tried, compared = search.trying.rows.n_rows, search.comparing.rows.n_rows
-        sampled = f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}"
+        sampled = f"Configurations were evaluated on a sample of {tried:,} rows"
+        sampled += f" and compared on {compared:,}" if best.is_final else ""
         is_from_all = last.n_rows is None and not search.is_interrupted
         notes.append(f"{sampled}; the model has learned from all." if is_from_all else f"{sampled}.")
     stretches = search.comparing.rows.stretches
