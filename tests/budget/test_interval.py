@@ -119,7 +119,11 @@ def test_there_is_no_interval_where_a_scorer_cannot_judge_a_part():
             raise ValueError("one class only")
         return 0.5
 
-    assert score_interval([judged_rows(np.ones(9), [0, *[1] * 8], np.arange(9))], both_classes) is None
+    def share_of_first(_model, _X, y, _weight):
+        return int(np.sum(y)) / int(np.sum(y == 0))
+
+    for score in (both_classes, share_of_first):
+        assert score_interval([judged_rows(np.ones(9), [0, *[1] * 8], np.arange(9))], score) is None
     assert score_interval([judged_rows(np.ones(4), np.ones(4), np.arange(4))], lambda *_: np.nan) is None
     one_group = np.zeros(4, np.int64)
     for score in (accuracy, r2):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._interruption import is_interruption
 from billhook._types import RowNumbers, Vector
 from billhook.budget._scoring import RememberedModel, Score, accuracy
 
@@ -132,7 +133,9 @@ def _jackknife(
         try:
             whole = mean_without(-1)
             without = np.array([mean_without(part) for part in range(n_parts)])
-        except (ValueError, TypeError):  # such as of a scorer, for a part without one of the classes
+        except Exception as error:  # such as of a scorer of the user's, for a part without one of the classes
+            if is_interruption(error):
+                raise
             return None
     error = sqrt((n_parts - 1) / n_parts * float(((without - without.mean()) ** 2).sum()))
     if not np.isfinite([whole, error]).all():
