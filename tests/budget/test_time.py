@@ -25,7 +25,7 @@ from billhook.budget import (
 )
 from billhook.budget import _search as searching
 from billhook.budget._portfolio import MORE_CLASSES
-from billhook.budget._scoring import AsEstimator, perfect_score, score_of
+from billhook.budget._scoring import AsEstimator, highest_score, perfect_score, score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.budget._splits import FIRST_FINAL
 from billhook.budget._trial_runner import TrialRunner, batches_of
@@ -304,6 +304,7 @@ def test_a_perfect_score_is_that_of_a_model_without_a_mistake(name):
         except (ValueError, AttributeError):  # of another task
             continue
         assert score == pytest.approx(perfect_score(name), abs=1e-12)
+        assert perfect_score(name) == highest_score(name)
         return
     pytest.fail(f"{name} judges neither classes nor numbers")
 

@@ -10,7 +10,7 @@ import numpy as np
 from billhook.budget._interval import Interval, JudgedRows, score_interval
 from billhook.budget._last_model import LastModel
 from billhook.budget._results import Candidate
-from billhook.budget._scoring import RememberedModel, perfect_score
+from billhook.budget._scoring import RememberedModel, highest_score
 from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
 from billhook.budget._splits import FIRST_FINAL, TrainingRows
@@ -151,8 +151,8 @@ def _interval(
     if found is None:
         return None
     corrected_by = best.score - float(np.mean([outcome.score for outcome in outcomes]))
-    perfect = perfect_score(scoring)
-    return Interval(*(min(end + corrected_by, np.inf if perfect is None else perfect) for end in found))
+    highest = highest_score(scoring)
+    return Interval(*(min(end + corrected_by, highest) for end in found))
 
 
 def _mistakes(rows: TrainingRows, judged: list[JudgedRows]) -> tuple[Any, Any]:
