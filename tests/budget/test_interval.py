@@ -113,7 +113,7 @@ def test_units_that_are_all_alike_may_still_differ(n_rows):
     np.testing.assert_allclose(found, wilson(1.0 - 1.0 / n_rows, 30, 2.04523), atol=1e-6)
 
 
-def test_there_is_no_interval_where_a_scorer_cannot_judge_a_part():
+def test_there_is_no_interval_where_parts_of_the_rows_tell_nothing():
     def both_classes(_model, _X, y, _weight):
         if np.unique(y).size < 2:
             raise ValueError("one class only")
@@ -126,6 +126,8 @@ def test_there_is_no_interval_where_a_scorer_cannot_judge_a_part():
         assert score_interval([judged_rows(np.ones(9), [0, *[1] * 8], np.arange(9))], score) is None
     assert score_interval([judged_rows(np.ones(4), np.ones(4), np.arange(4))], lambda *_: np.nan) is None
     one_group = np.zeros(4, np.int64)
+    without_mistakes = judged_rows(np.arange(40), np.arange(40), np.arange(40))
+    assert score_interval([without_mistakes], r2) is None
     for score in (accuracy, r2):
         assert score_interval([judged_rows(np.ones(4), np.ones(4), np.arange(4))], score, units=one_group) is None
 

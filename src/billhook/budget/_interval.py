@@ -17,6 +17,8 @@ CONFIDENCE = 0.95
 PARTS = 20
 # A variance of so small a share of that of one row is an error of rounding.
 NO_VARIANCE = 1e-12
+# The same of an error, of the score.
+NO_ERROR = 1e-12
 
 
 class JudgedRows(NamedTuple):
@@ -138,7 +140,8 @@ def _jackknife(
                 raise
             return None
     error = sqrt((n_parts - 1) / n_parts * float(((without - without.mean()) ** 2).sum()))
-    if not np.isfinite([whole, error]).all():
+    # Where no part makes a difference, as of a model without a mistake, nothing is known of the rows to come.
+    if not np.isfinite([whole, error]).all() or error <= NO_ERROR * max(1.0, abs(whole)):
         return None
     half = _student(n_parts - 1) * error
     return Interval(whole - half, whole + half)
