@@ -13,7 +13,7 @@ from billhook.budget._results import Candidate
 from billhook.budget._scoring import RememberedModel, highest_score
 from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
-from billhook.budget._splits import FIRST_FINAL, TrainingRows
+from billhook.budget._splits import TrainingRows
 from billhook.budget._trial_outcome import TrialOutcome
 from billhook.budget._trial_runner import TrialRunner
 from billhook.budget.report._report import FitReport, Point
@@ -36,9 +36,8 @@ def report_on(
     """Return the report on a search whose best candidate became the `last` model."""
     rows, packed = search.whole.rows, last.packed
     runner = search.comparing if best.is_final else search.trying
-    outcomes = [
-        outcome for number, outcome in search.outcomes[best.trial].items() if (number >= FIRST_FINAL) == best.is_final
-    ]
+    # It may have run on others too, which do not count where not all that it was compared with did.
+    outcomes = [search.outcomes[best.trial][number] for number in best.splits]
     judged = _judged(runner, outcomes)
     confusion, errors = _mistakes(runner.rows, judged)
     return FitReport(
