@@ -70,6 +70,15 @@ def test_the_report_draws_the_score_over_the_number_of_columns(three):
     assert "noise4" in html
 
 
+def test_scores_that_are_no_numbers_are_not_drawn(frame):
+    def undefined_for_few(model, X, y):
+        return np.nan if len(y) < 100 else np.mean(model.predict(X) == y)
+
+    result = bh.fit_table(frame, "label", budget=300, n_trials=1, max_features=2, scoring=undefined_for_few)
+    assert result.report.columns == ()
+    assert "columns-chart" not in page(result.report)
+
+
 def test_as_many_as_there_are_leave_nothing_out(frame):
     plain = bh.fit_table(frame, "label", budget=400, n_trials=1)
     for most in (8, 100):

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from math import isfinite
 from typing import NamedTuple
 
 from billhook._deadline import OutOfTimeError, within
@@ -52,6 +53,7 @@ def column_curve(runner: TrialRunner, budget: int, clock: Clock) -> tuple[Column
             rows = replace(runner.rows, recode=replace(chosen, n_columns=n, order_of=asked))
             with suppress(TooSmallError):
                 found[n] = _score(replace(runner, rows=rows), budget)
+    found = {n: score for n, score in found.items() if isfinite(score)}  # a scorer may say nan of rows of one class
     names = [chosen.encoding.columns[column].name for column in order] if found else []
     ascending = sorted(found)
     return tuple(
