@@ -15,7 +15,7 @@ from billhook.budget._fit import fit
 from billhook.budget._splits import split_rows
 from billhook.budget.report._page import page
 from billhook.cli import main
-from billhook.tables import features_of, table_of_frame
+from billhook.tables import EncodedColumn, features_of, table_of_frame
 
 N_ROWS = 600
 
@@ -119,6 +119,19 @@ def test_equal_rows_are_those_that_are_equal_in_all_columns(frame):
     assert encoded.rows.units is None
     assert rows.units is None
     assert rows.take(np.arange(300)).units is None
+
+
+def test_the_features_of_a_column_are_not_looked_for_among_all_columns(monkeypatch):
+    """With thousands of columns that took several times the time limit."""
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame(random.random((60, 200))).add_prefix("x").assign(label=np.arange(60) % 2)
+    chosen = with_chosen_columns(encode_table(table_of_frame(frame, "label"), 500), 2, seed=0, clock=None).rows.recode
+    n_features, asked = EncodedColumn.n_features, []
+    monkeypatch.setattr(
+        EncodedColumn, "n_features", property(lambda self: asked.append(self) or n_features.fget(self))
+    )
+    chosen.order(np.arange(50))
+    assert 0 < len(asked) <= 10 * 200
 
 
 def trials_of(frame, label):
