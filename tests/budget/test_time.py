@@ -279,6 +279,18 @@ def test_a_score_of_an_unknown_kind_ends_nothing_early():
     assert not any("ended early" in note for note in found.report.notes)
 
 
+def test_the_interval_of_a_slow_score_does_not_take_more_than_the_time():
+    hand = Hand()
+
+    def slow(model, X, y):
+        hand.time += 1.0
+        return np.mean(model.predict(X) == y) - 0.1
+
+    found = fit(rows_of(load_digits, 3), 400, scoring=slow, clock=Clock(60.0, hand))
+    assert found.report.interval is None
+    assert hand.time < 62.0
+
+
 class Perfect:
     """A model that knows all answers: the labels are its rows."""
 

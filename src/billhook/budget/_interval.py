@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
 from billhook._interruption import is_interruption
 from billhook._types import RowNumbers, Vector
 from billhook.budget._scoring import RememberedModel, Score, accuracy
@@ -122,6 +123,7 @@ def _jackknife(
     parts = [part_of[np.searchsorted(different, unit)] for unit in unit_of]
 
     def mean_without(part: int) -> float:
+        check_time()
         scores = []
         for one, in_part in zip(judged, parts, strict=True):
             kept = np.flatnonzero(in_part != part)
@@ -135,8 +137,8 @@ def _jackknife(
         try:
             whole = mean_without(-1)
             without = np.array([mean_without(part) for part in range(n_parts)])
-        except Exception as error:  # such as of a scorer of the user's, for a part without one of the classes
-            if is_interruption(error):
+        except Exception as failure:  # the time is over, or a scorer fails on a part without one of the classes
+            if is_interruption(failure):
                 raise
             return None
     error = sqrt((n_parts - 1) / n_parts * float(((without - without.mean()) ** 2).sum()))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from billhook._deadline import TimeLimit, within
+from billhook.budget._clock import Clock
 from billhook.budget._interval import Interval, JudgedRows, score_interval
 from billhook.budget._last_model import LastModel
 from billhook.budget._results import Candidate
@@ -20,6 +22,8 @@ from billhook.budget.report._report import FitReport, Point
 from billhook.codegen import Target, target_fits
 
 SHOWN_ERRORS = 1_000
+# An interval may take so many seconds, and longer where the time is not over: a scorer is called a hundred times.
+FOR_INTERVAL = 0.5
 
 
 def report_on(
@@ -50,7 +54,7 @@ def report_on(
         nbytes=packed.nbytes,
         target=None if target is None else target.name,
         scores=best.scores,
-        interval=_interval(judged, runner, best, outcomes, scoring),
+        interval=_interval(judged, runner, best, outcomes, scoring, _end_of_interval(search.clock)),
         points=_points(search, best),
         stages=next((o.stages for o in search.outcomes[best.trial].values() if o.stages), ()),
         targets=target_fits(packed),
@@ -143,15 +147,25 @@ def _judged(runner: TrialRunner, outcomes: Iterable[TrialOutcome]) -> list[Judge
 
 
 def _interval(
-    judged: list[JudgedRows], runner: TrialRunner, best: Candidate, outcomes: list[TrialOutcome], scoring: Any
+    judged: list[JudgedRows],
+    runner: TrialRunner,
+    best: Candidate,
+    outcomes: list[TrialOutcome],
+    scoring: Any,
+    until: TimeLimit | None,
 ) -> Interval | None:
     """Return the interval of the score of the best, which may have been corrected by what other splits told."""
-    found = score_interval(judged, runner.score, units=runner.rows.units, seed=runner.seed)
+    with within(until):
+        found = score_interval(judged, runner.score, units=runner.rows.units, seed=runner.seed)
     if found is None:
         return None
     corrected_by = best.score - float(np.mean([outcome.score for outcome in outcomes]))
     highest = highest_score(scoring)
     return Interval(*(min(end + corrected_by, highest) for end in found))
+
+
+def _end_of_interval(clock: Clock) -> TimeLimit | None:
+    return clock.until(max(clock.at(1.0), clock.seconds + FOR_INTERVAL))
 
 
 def _mistakes(rows: TrainingRows, judged: list[JudgedRows]) -> tuple[Any, Any]:
