@@ -158,9 +158,13 @@ def is_packed_alike(one: Trial, other: Trial) -> bool:
 
 
 def _by_rank_on_splits(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates, the best score first, by the sum of their ranks on each split."""
+    """Return candidates, the best score first, by the sum of their ranks on each split.
+
+    What they were tried on counts as one split more, where models were made in the same way.
+    """
     rank = np.zeros(len(candidates))
-    for scores in zip(*(one.scores for one in candidates), strict=True):
+    known = [one.scores + ((sum(one.tried) / len(one.tried),) if one.tried else ()) for one in candidates]
+    for scores in zip(*known, strict=True):
         rank += [sum(other > score for other in scores) + 0.5 * scores.count(score) for score in scores]
     return [candidates[place] for place in np.argsort(rank, kind="stable")]
 
