@@ -9,13 +9,13 @@ import pytest
 
 import billhook as bh
 from billhook.budget._column_trials import ColumnTrials
-from billhook.budget._columns import column_order, with_chosen_columns
+from billhook.budget._columns import ChosenColumns, column_order, notes_on_columns, with_chosen_columns
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import fit
 from billhook.budget._splits import split_rows
 from billhook.budget.report._page import page
 from billhook.cli import main
-from billhook.tables import EncodedColumn, features_of, table_of_frame
+from billhook.tables import EncodedColumn, Encoding, features_of, table_of_frame
 
 N_ROWS = 600
 
@@ -132,6 +132,13 @@ def test_the_features_of_a_column_are_not_looked_for_among_all_columns(monkeypat
     )
     chosen.order(np.arange(50))
     assert 0 < len(asked) <= 10 * 200
+
+
+def test_thousands_of_columns_are_written_as_rows_are(frame):
+    rows = encode_table(table_of_frame(frame, "label"), 500).rows
+    many, few = (Encoding(tuple(EncodedColumn(f"x{k}") for k in range(n))) for n in (1200, 1))
+    chosen = replace(rows, recode=ChosenColumns(rows, many, 1, 0))
+    assert notes_on_columns(chosen, few) == ("The model reads 1 of 1,200 columns: 'x0'.",)
 
 
 def trials_of(frame, label):

@@ -150,7 +150,7 @@ def notes_on_columns(rows: TrainingRows, encoding: Encoding | None) -> tuple[str
     if not isinstance(chosen, ChosenColumns) or encoding is None:
         return ()
     names = ", ".join(repr(column.name) for column in encoding.columns)
-    note = f"The model reads {len(encoding.columns)} of {len(chosen.encoding.columns)} columns: {names}."
+    note = f"The model reads {len(encoding.columns):,} of {len(chosen.encoding.columns):,} columns: {names}."
     if chosen.n_held_out:
         return (note,)
     return (note, "There was no time to try columns together: they were chosen by what each gains.")
