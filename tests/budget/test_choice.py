@@ -86,6 +86,16 @@ def test_a_row_that_is_far_off_on_one_split_does_not_choose_among_finalists_of_n
     assert _by_rank_on_splits([steady, often_better][:1]) == [steady]
 
 
+def test_what_was_known_of_finalists_of_numbers_counts_where_they_are_made_quickly():
+    def made(name, scores, tried):
+        return Candidate(name, 1, scores, None, True, tried=tried)
+
+    once_better, better = made("once better", (0.91, 0.90), (0.80, 0.81)), made("better", (0.90, 0.91), (0.89,))
+    by_score = sorted((once_better, better), key=lambda one: -one.score_to_rank)
+    assert _by_rank_on_splits(by_score) == [better, once_better]
+    assert _by_rank_on_splits([once_better, better]) == [better, once_better]
+
+
 def test_only_finalists_chosen_by_accuracy_have_a_log_loss():
     runner = runner_of(load_wine)
     trial = Trial(300, GrowthConfig("boosted", 8), CompressionConfig())

@@ -50,6 +50,15 @@ def test_rows_and_columns_may_stand_in_any_order_and_classes_be_numbers(tmp_path
     assert given.class_weights() == pytest.approx({0: 9 / 29, 1: 33 / 29, 2: 45 / 29})
 
 
+@pytest.mark.parametrize(
+    ("asked", "highest"),
+    [({"scoring": "recall_macro"}, 1.0), ({"costs": {k: dict.fromkeys({0, 1, 2} - {k}, 1) for k in range(3)}}, 0.0)],
+)
+def test_no_interval_is_above_the_highest_score(asked, highest):
+    found = bh.fit_table(load_iris(as_frame=True).frame[::4], "target", budget=300, n_trials=2, **asked)
+    assert found.report.score < found.report.interval.high == highest
+
+
 def test_dear_mistakes_are_made_less_often():
     frame = load_breast_cancer(as_frame=True).frame
     few = frame.iloc[:200]

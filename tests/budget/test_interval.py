@@ -104,15 +104,30 @@ def test_a_model_without_a_mistake_may_still_make_one(is_right):
     assert (low, high) == pytest.approx((0.925, 1.0) if is_right else (0.0, 0.075), abs=1e-3)
 
 
-def test_there_is_no_interval_where_a_scorer_cannot_judge_a_part():
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_units_that_are_all_alike_may_still_differ(n_rows):
+    """As pairs of which one is ill and one is not, to a model that tells no difference: no unit varies."""
+    labels = np.tile([0] * (n_rows - 1) + [1], 30)
+    pairs = judged_rows(np.zeros(labels.size), labels, np.arange(labels.size))
+    found = score_interval([pairs], accuracy, units=np.repeat(np.arange(30), n_rows))
+    np.testing.assert_allclose(found, wilson(1.0 - 1.0 / n_rows, 30, 2.04523), atol=1e-6)
+
+
+def test_there_is_no_interval_where_parts_of_the_rows_tell_nothing():
     def both_classes(_model, _X, y, _weight):
         if np.unique(y).size < 2:
             raise ValueError("one class only")
         return 0.5
 
-    assert score_interval([judged_rows(np.ones(9), [0, *[1] * 8], np.arange(9))], both_classes) is None
+    def share_of_first(_model, _X, y, _weight):
+        return int(np.sum(y)) / int(np.sum(y == 0))
+
+    for score in (both_classes, share_of_first):
+        assert score_interval([judged_rows(np.ones(9), [0, *[1] * 8], np.arange(9))], score) is None
     assert score_interval([judged_rows(np.ones(4), np.ones(4), np.arange(4))], lambda *_: np.nan) is None
     one_group = np.zeros(4, np.int64)
+    without_mistakes = judged_rows(np.arange(40), np.arange(40), np.arange(40))
+    assert score_interval([without_mistakes], r2) is None
     for score in (accuracy, r2):
         assert score_interval([judged_rows(np.ones(4), np.ones(4), np.arange(4))], score, units=one_group) is None
 

@@ -9,13 +9,13 @@ import pytest
 
 import billhook as bh
 from billhook.budget._column_trials import ColumnTrials
-from billhook.budget._columns import column_order, with_chosen_columns
+from billhook.budget._columns import ChosenColumns, column_order, notes_on_columns, with_chosen_columns
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import fit
 from billhook.budget._splits import split_rows
 from billhook.budget.report._page import page
 from billhook.cli import main
-from billhook.tables import features_of, table_of_frame
+from billhook.tables import EncodedColumn, Encoding, features_of, table_of_frame
 
 N_ROWS = 600
 
@@ -70,6 +70,15 @@ def test_the_report_draws_the_score_over_the_number_of_columns(three):
     assert "noise4" in html
 
 
+def test_scores_that_are_no_numbers_are_not_drawn(frame):
+    def undefined_for_few(model, X, y):
+        return np.nan if len(y) < 100 else np.mean(model.predict(X) == y)
+
+    result = bh.fit_table(frame, "label", budget=300, n_trials=1, max_features=2, scoring=undefined_for_few)
+    assert result.report.columns == ()
+    assert "columns-chart" not in page(result.report)
+
+
 def test_as_many_as_there_are_leave_nothing_out(frame):
     plain = bh.fit_table(frame, "label", budget=400, n_trials=1)
     for most in (8, 100):
@@ -110,6 +119,26 @@ def test_equal_rows_are_those_that_are_equal_in_all_columns(frame):
     assert encoded.rows.units is None
     assert rows.units is None
     assert rows.take(np.arange(300)).units is None
+
+
+def test_the_features_of_a_column_are_not_looked_for_among_all_columns(monkeypatch):
+    """With thousands of columns that took several times the time limit."""
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame(random.random((60, 200))).add_prefix("x").assign(label=np.arange(60) % 2)
+    chosen = with_chosen_columns(encode_table(table_of_frame(frame, "label"), 500), 2, seed=0, clock=None).rows.recode
+    n_features, asked = EncodedColumn.n_features, []
+    monkeypatch.setattr(
+        EncodedColumn, "n_features", property(lambda self: asked.append(self) or n_features.fget(self))
+    )
+    chosen.order(np.arange(50))
+    assert 0 < len(asked) <= 10 * 200
+
+
+def test_thousands_of_columns_are_written_as_rows_are(frame):
+    rows = encode_table(table_of_frame(frame, "label"), 500).rows
+    many, few = (Encoding(tuple(EncodedColumn(f"x{k}") for k in range(n))) for n in (1200, 1))
+    chosen = replace(rows, recode=ChosenColumns(rows, many, 1, 0))
+    assert notes_on_columns(chosen, few) == ("The model reads 1 of 1,200 columns: 'x0'.",)
 
 
 def trials_of(frame, label):
@@ -157,6 +186,14 @@ def test_the_model_at_hand_has_the_orders_and_columns_of_its_own_rows(max_featur
     assert len(names) == (max_features or 3)
     if max_features:  # these, and not those of the model that was not learned
         assert f"The model reads 2 of 3 columns: {', '.join(map(repr, names))}." in result.report.notes
+
+
+def test_choosing_columns_is_told_of_only_where_columns_are_chosen(frame):
+    for most, is_told in ((None, False), (8, False), (2, True)):
+        told = []
+        options = {"max_features": most, "progress": lambda search, told=told: told.append(search.stage)}
+        bh.fit_table(frame, "label", budget=400, n_trials=1, **options)
+        assert ("choosing columns" in told) == is_told
 
 
 def test_a_fit_is_gone_on_with_the_same_number(frame, tmp_path):

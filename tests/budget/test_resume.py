@@ -129,6 +129,16 @@ def test_a_damaged_record_is_refused(fitted, change, message):
         bh.resume_fit(out, n_trials=1)
 
 
+def test_a_record_of_before_targets_were_smoothed_is_read(fitted):
+    _, out, _ = fitted
+    now = read_record(out)
+    record = json.loads((out / "search.json").read_text())
+    for trial in record["best"] + record["others"]:
+        del trial["growth"]["smoothing"]
+    (out / "search.json").write_text(json.dumps(record))
+    assert read_record(out).best == now.best
+
+
 def test_the_command_goes_on_and_takes_no_other_settings(fitted, capsys):
     _, out, first = fitted
     assert main(["fit", "--resume", str(out), "--trials", "2", "--jobs", "1"]) == 0

@@ -13,6 +13,7 @@ from billhook.budget._executors import ThreadExecutor
 from billhook.budget._scoring import score_of
 from billhook.budget._search import Clock, Search
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial, is_sensible, neighbours
+from billhook.budget._splits import FIRST_FINAL
 from billhook.budget._trial_runner import ALL, TrialRunner, batches_of
 
 
@@ -215,6 +216,35 @@ def test_an_interruption_keeps_the_best_so_far():
     assert np.mean(found.packed.predict(runner.rows.X) == runner.rows.labels) > 0.9
     assert any("interrupted" in note for note in found.report.notes)
     assert any("not compared on rows held out anew" in note for note in found.report.notes)
+
+
+def test_rows_of_splits_that_do_not_count_in_the_score_are_not_in_the_report():
+    """As where the time was up, or Ctrl-C pressed, while finalists were compared on a split."""
+    rows, searches = rows_of(load_iris), []
+
+    def end_in_the_midst_of_a_split(search):
+        searches.append(search)
+        has_begun = any(FIRST_FINAL + 1 in by_split for by_split in search.outcomes.values())
+        if has_begun and not search.is_interrupted:
+            raise KeyboardInterrupt
+
+    found = fit(rows, 400, n_trials=4, progress=end_in_the_midst_of_a_split, keep_best=True)
+    assert searches[-1].final_splits == [FIRST_FINAL]
+    assert len(found.report.scores) == 1
+    assert found.report.confusion.sum() == searches[-1].comparing.split(FIRST_FINAL).held_out.size
+
+
+@pytest.mark.parametrize(("stage", "is_compared"), [("evaluating", False), ("learning from all rows", True)])
+def test_a_sample_that_was_not_compared_on_is_not_said_to_have_been(monkeypatch, stage, is_compared):
+    monkeypatch.setattr(searching, "TRIED_ROWS", 100)
+
+    def interrupt(search):
+        if search.stage == stage and search.n_done:
+            raise KeyboardInterrupt
+
+    found = fit(rows_of(load_iris), 400, n_trials=2, progress=interrupt, keep_best=True)
+    (note,) = (note for note in found.report.notes if "on a sample of" in note)
+    assert ("and compared on" in note) == is_compared
 
 
 def test_an_interruption_of_the_last_model_keeps_the_one_of_fewer_rows():

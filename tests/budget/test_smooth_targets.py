@@ -8,8 +8,11 @@ from sklearn.datasets import make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
 
 from billhook.budget import RegressionLoss, training_rows
+from billhook.budget._clock import Clock
+from billhook.budget._executors import ThreadExecutor
 from billhook.budget._portfolio import NUMBERS
 from billhook.budget._scoring import score_of
+from billhook.budget._search import Search
 from billhook.budget._smooth_targets import MOST_ROWS, PENALTIES, WIDTHS, can_be_smoothed, smooth_targets
 from billhook.budget._space import Trial
 from billhook.budget._trial_runner import ALL, TrialRunner
@@ -100,3 +103,14 @@ def test_only_few_rows_of_numbers_learned_by_squares_are_smoothed():
     growth = replace(NUMBERS[1].growth(10, 1), smoothing=1.0)
     came_to = [TrialRunner(each, score_of(None, each)).canonical(growth).smoothing for each in (rows, huber, classes)]
     assert came_to == [1.0, 0.0, 0.0]
+
+
+def test_targets_of_a_table_that_is_too_large_are_not_smoothed_where_a_sample_is_tried(monkeypatch):
+    X, y = make_friedman1(1200, random_state=0)
+    rows = numbers(X, y)
+    trial = Trial(300, replace(NUMBERS[1].growth(10, 1), smoothing=1.0), NUMBERS[1].compression(1, 300))
+    for most, smoothing in ((1200, 1.0), (1199, 0.0)):
+        monkeypatch.setattr("billhook.budget._smooth_targets.MOST_ROWS", most)
+        search = Search(TrialRunner(rows, score_of(None, rows)), (300,), ThreadExecutor(1), Clock(None), n_trials=1)
+        search._take_fewer_rows(1000)
+        assert [one.growth.smoothing for one in search._canonical([trial])] == [smoothing]

@@ -25,7 +25,7 @@ from billhook.budget import (
 )
 from billhook.budget import _search as searching
 from billhook.budget._portfolio import MORE_CLASSES
-from billhook.budget._scoring import AsEstimator, perfect_score, score_of
+from billhook.budget._scoring import AsEstimator, highest_score, perfect_score, score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.budget._splits import FIRST_FINAL
 from billhook.budget._trial_runner import TrialRunner, batches_of
@@ -279,6 +279,18 @@ def test_a_score_of_an_unknown_kind_ends_nothing_early():
     assert not any("ended early" in note for note in found.report.notes)
 
 
+def test_the_interval_of_a_slow_score_does_not_take_more_than_the_time():
+    hand = Hand()
+
+    def slow(model, X, y):
+        hand.time += 1.0
+        return np.mean(model.predict(X) == y) - 0.1
+
+    found = fit(rows_of(load_digits, 3), 400, scoring=slow, clock=Clock(60.0, hand))
+    assert found.report.interval is None
+    assert hand.time < 62.0
+
+
 class Perfect:
     """A model that knows all answers: the labels are its rows."""
 
@@ -304,6 +316,7 @@ def test_a_perfect_score_is_that_of_a_model_without_a_mistake(name):
         except (ValueError, AttributeError):  # of another task
             continue
         assert score == pytest.approx(perfect_score(name), abs=1e-12)
+        assert perfect_score(name) == highest_score(name)
         return
     pytest.fail(f"{name} judges neither classes nor numbers")
 
@@ -358,6 +371,30 @@ def test_finalists_are_made_as_quickly_as_trials_where_the_time_is_short(monkeyp
         tried = search.outcomes[candidate.trial][0].score
         scores = [*candidate.scores, tried] if is_quick else candidate.scores
         assert candidate.score_to_rank == pytest.approx(np.mean(scores))
+
+
+def test_what_seemed_perfect_is_compared_as_the_others_are_where_the_time_is_short(monkeypatch):
+    """It was made as well as the last model, on the final splits of more rows: of these it had learned from some."""
+    monkeypatch.setattr(searching, "TRIED_ROWS", 400)
+    rows, hand = rows_of(load_digits), Hand()
+    search = Search(
+        TrialRunner(rows, score_of(None, rows)), (600,), ThreadExecutor(1), Clock(100.0, hand), perfect=1.0
+    )
+    search.n_splits = 1
+    search._try(search._canonical(search._starts()[:3]))
+    for trial, by_split in search.outcomes.items():
+        search.outcomes[trial] = {0: replace(by_split[0], score=1.0, seconds=5.0, shared_seconds=0.0)}
+    assert not search._is_perfect()
+    assert any(FIRST_FINAL in by_split for by_split in search.outcomes.values())
+    hand.time = 70.0
+    monkeypatch.setattr(Search, "seconds_of_last", lambda *_: 0.0)
+    search._compare()
+    assert search.finals_are_quick
+    final = [one for by_split in search.outcomes.values() for one in by_split.values() if one.split >= FIRST_FINAL]
+    assert len(final) > 1
+    for one in final:
+        assert one.is_quick
+        assert one.score == search.trying.judge(one.packed, search.trying.split(one.split))
 
 
 def test_finalists_that_are_made_quickly_are_made_in_their_order():

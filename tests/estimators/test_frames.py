@@ -11,6 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_score
 
 import billhook as bh
+from billhook.budget._last_model import LastModel
+from billhook.tables import features_of
 
 N_ROWS = 400
 CITIES = np.array(["Bonn", "Köln", "Trier", "Ulm"])
@@ -143,3 +145,23 @@ def test_a_refit_keeps_the_encoding_and_the_columns():
     with pytest.raises(ValueError, match="feature names"):
         model.refit(frame[["age", "city", "member"]], Y, "1KB")
     assert model.feature_names_in_.tolist() == ["city", "age", "member"]
+
+
+def test_a_model_that_is_not_of_all_rows_keeps_the_orders_of_its_own(monkeypatch):
+    """The best of the search, where there is no time for the last model: its categories are in other orders."""
+    rng = np.random.default_rng(0)
+    number = rng.integers(40, size=N_ROWS)
+    y = np.where(rng.random(N_ROWS) < number / 40, "yes", "no")
+    frame = pandas.DataFrame({"kind": [f"k{k}" for k in number], "noise": rng.random(N_ROWS)})
+    found = []
+
+    def best_at_hand(_search, best, _final=None):
+        found.append(best)
+        return LastModel(best.packed, 1, "there was no time", best.encoding)
+
+    monkeypatch.setattr("billhook.budget._fit.learn_last", best_at_hand)
+    monkeypatch.setattr("billhook.budget._encoding.choose_encoding", lambda *_: "ordered")
+    model = bh.CompactForestClassifier(400, n_trials=1, random_state=0).fit(frame, y)
+    assert model.packed_.encoding == found[0].encoding
+    wanted = found[0].packed.predict(features_of(frame, found[0].packed.with_encoding(found[0].encoding)))
+    np.testing.assert_array_equal(model.predict(frame), wanted)

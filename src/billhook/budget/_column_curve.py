@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from math import isfinite
 from typing import NamedTuple
 
 from billhook._deadline import OutOfTimeError, within
@@ -30,7 +31,7 @@ class ColumnPoint(NamedTuple):
     is_chosen: bool
 
 
-def column_curve(runner: TrialRunner, budget: int, clock: Clock | None) -> tuple[ColumnPoint, ...]:
+def column_curve(runner: TrialRunner, budget: int, clock: Clock) -> tuple[ColumnPoint, ...]:
     """Return the scores of models of several numbers of columns, all with the first configuration of a search.
 
     They are learned from the training rows of one split, columns and all, and scored on its held-out rows. Where
@@ -45,13 +46,14 @@ def column_curve(runner: TrialRunner, budget: int, clock: Clock | None) -> tuple
     numbers = [n for n in dict.fromkeys(wanted) if 1 <= n <= most]
     split = runner.split(0)
     found: dict[int, float] = {}
-    with suppress(OutOfTimeError), within(None if clock is None else clock.until(_end(clock))):
+    with suppress(OutOfTimeError), within(clock.until(_end(clock))):
         order = chosen.order(split.train)
         for place, n in enumerate(numbers):
             tell_progress("trying fewer and more columns", place, len(numbers), f"{place} of {len(numbers)} models")
             rows = replace(runner.rows, recode=replace(chosen, n_columns=n, order_of=asked))
             with suppress(TooSmallError):
                 found[n] = _score(replace(runner, rows=rows), budget)
+    found = {n: score for n, score in found.items() if isfinite(score)}  # a scorer may say nan of rows of one class
     names = [chosen.encoding.columns[column].name for column in order] if found else []
     ascending = sorted(found)
     return tuple(

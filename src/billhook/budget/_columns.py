@@ -79,8 +79,7 @@ class ChosenColumns:
     def _order(self, X: NDArray[np.float32], encoding: Encoding, train: NDArray[np.int64]) -> list[int]:
         key = hash(train.tobytes())
         if key not in self._known:
-            places = [features_of_columns(encoding, [number]) for number in range(len(encoding.columns))]
-            trials = ColumnTrials(X, self.whole, train, places, self.seed)
+            trials = ColumnTrials(X, self.whole, train, features_by_column(encoding), self.seed)
             self._known[key] = column_order(trials, self.order_of or self.n_columns, self.n_held_out)
         return self._known[key]
 
@@ -151,7 +150,7 @@ def notes_on_columns(rows: TrainingRows, encoding: Encoding | None) -> tuple[str
     if not isinstance(chosen, ChosenColumns) or encoding is None:
         return ()
     names = ", ".join(repr(column.name) for column in encoding.columns)
-    note = f"The model reads {len(encoding.columns)} of {len(chosen.encoding.columns)} columns: {names}."
+    note = f"The model reads {len(encoding.columns):,} of {len(chosen.encoding.columns):,} columns: {names}."
     if chosen.n_held_out:
         return (note,)
     return (note, "There was no time to try columns together: they were chosen by what each gains.")
@@ -188,5 +187,11 @@ def column_order(trials: ColumnTrials, most: int, n_held_out: int) -> list[int]:
 
 def features_of_columns(encoding: Encoding, columns: Iterable[int]) -> NDArray[np.int64]:
     """Return the numbers of the features that some columns become, column after column."""
-    first = np.concatenate([[0], np.cumsum([column.n_features for column in encoding.columns])])
-    return np.concatenate([np.arange(first[number], first[number + 1]) for number in columns])
+    by_column = features_by_column(encoding)
+    return np.concatenate([by_column[number] for number in columns])
+
+
+def features_by_column(encoding: Encoding) -> list[NDArray[np.int64]]:
+    """Return the numbers of the features that each column becomes."""
+    ends = np.cumsum([column.n_features for column in encoding.columns])
+    return np.split(np.arange(ends[-1]), ends[:-1])

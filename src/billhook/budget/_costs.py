@@ -36,6 +36,11 @@ class CostScorer:
         )
         return 0.0 - float(self.costs[true, predicted].mean())  # 0, not -0, without a mistake
 
+    @property
+    def highest(self) -> float:
+        """The score of predictions that all cost least."""
+        return 0.0 - float(self.costs.min())
+
     def class_weights(self) -> dict[Any, float]:
         """Return how much rows of each class count in learning: the sum of what mistakes on it cost.
 

@@ -96,6 +96,7 @@ class Finals(TimedResults):
         self.finals_are_quick = len(finalists) > 1 and self._seconds_to_compare(finalists) > TOO_LONG * left
         if self.finals_are_quick:
             self.comparing = self.trying
+            self._forget_finals()  # those of a trial that seemed perfect were made better, on other rows maybe
         else:
             self._choose_compared_rows()
 
@@ -116,7 +117,10 @@ class Finals(TimedResults):
             return
         is_more = share * n_rows > self.trying.rows.n_rows
         self.comparing = self.whole.sample(int(share * n_rows)) if is_more else self.trying
-        for trial, by_split in self.outcomes.items():  # those on other rows tell nothing here
+        self._forget_finals()  # those on other rows tell nothing here
+
+    def _forget_finals(self) -> None:
+        for trial, by_split in self.outcomes.items():
             self.outcomes[trial] = {number: by_split[number] for number in by_split if number < FIRST_FINAL}
 
     @property

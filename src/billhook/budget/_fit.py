@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from billhook._interruption import is_interruption
 from billhook._progress import shown_by
 from billhook.budget._clock import Clock
-from billhook.budget._column_curve import column_curve
+from billhook.budget._column_curve import ColumnPoint, column_curve
 from billhook.budget._compress import TooSmallError
 from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._last_model import LastModel, learn_last
@@ -144,10 +144,7 @@ def fit(
     if resume is not None:
         resume.check(rows)
         search.outcomes |= {trial: {} for trial in resume.others}  # not to be tried again
-    search.stage = "choosing columns"
-    progress(search)
-    columns = column_curve(search.trying, budget, clock if n_trials is None else None)
-    search.stage = "evaluating"
+    columns = _columns(search, budget) if rows.of_all_columns is not rows else ()
     search.run()
     best = search.best(budget)
     if best is None:
@@ -171,6 +168,15 @@ def fit(
     if last.encoding is not None and rows.recode is not None:  # its features are not those of the other rows
         packed, examples = packed.with_encoding(last.encoding), rows.recode.take(some).encoded(last.encoding)
     return FitResult(packed, front_of(search), report, search.is_interrupted, examples, SearchRecord.of(search))
+
+
+def _columns(search: Search, budget: int) -> tuple[ColumnPoint, ...]:
+    """Return the scores of models of fewer and more columns than are chosen."""
+    search.stage = "choosing columns"
+    search.progress(search)
+    points = column_curve(search.trying, budget, search.clock)
+    search.stage = "evaluating"
+    return points
 
 
 def _compared(

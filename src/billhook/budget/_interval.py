@@ -8,12 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook._deadline import check_time
+from billhook._interruption import is_interruption
 from billhook._types import RowNumbers, Vector
 from billhook.budget._scoring import RememberedModel, Score, accuracy
 
 CONFIDENCE = 0.95
 # The held-out rows are left out in so many parts, one after the other, where there is no formula.
 PARTS = 20
+# A variance of so small a share of that of one row is an error of rounding.
+NO_VARIANCE = 1e-12
+# The same of an error, of the score.
+NO_ERROR = 1e-12
 
 
 class JudgedRows(NamedTuple):
@@ -81,11 +87,12 @@ def _of_shares(judged: Sequence[JudgedRows], unit_of: Sequence[RowNumbers]) -> I
     n_units = int(unit.max()) + 1
     if n_units < 2:
         return None
-    if is_right.all() or not is_right.any():  # nothing is known but how many rows there are
-        return wilson(float(is_right[0]), 1.0 / float((np.bincount(unit, counts) ** 2).sum()), _student(n_units - 1))
-    share = float(counts @ is_right)
+    share = float(is_right[0]) if is_right.all() or not is_right.any() else float(counts @ is_right)
     variance = float((np.bincount(unit, counts * (is_right - share)) ** 2).sum()) * n_units / (n_units - 1)
-    return wilson(share, share * (1.0 - share) / variance, _student(n_units - 1))
+    of_one = share * (1.0 - share)
+    if variance <= NO_VARIANCE * of_one:  # all units are alike: nothing is known but how many there are
+        return wilson(share, 1.0 / float((np.bincount(unit, counts) ** 2).sum()), _student(n_units - 1))
+    return wilson(share, of_one / variance, _student(n_units - 1))
 
 
 def wilson(share: float, n_rows: float, quantile: float) -> Interval:
@@ -116,6 +123,7 @@ def _jackknife(
     parts = [part_of[np.searchsorted(different, unit)] for unit in unit_of]
 
     def mean_without(part: int) -> float:
+        check_time()
         scores = []
         for one, in_part in zip(judged, parts, strict=True):
             kept = np.flatnonzero(in_part != part)
@@ -129,10 +137,13 @@ def _jackknife(
         try:
             whole = mean_without(-1)
             without = np.array([mean_without(part) for part in range(n_parts)])
-        except (ValueError, TypeError):  # such as of a scorer, for a part without one of the classes
+        except Exception as failure:  # the time is over, or a scorer fails on a part without one of the classes
+            if is_interruption(failure):
+                raise
             return None
     error = sqrt((n_parts - 1) / n_parts * float(((without - without.mean()) ** 2).sum()))
-    if not np.isfinite([whole, error]).all():
+    # Where no part makes a difference, as of a model without a mistake, nothing is known of the rows to come.
+    if not np.isfinite([whole, error]).all() or error <= NO_ERROR * max(1.0, abs(whole)):
         return None
     half = _student(n_parts - 1) * error
     return Interval(whole - half, whole + half)

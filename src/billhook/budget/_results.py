@@ -16,7 +16,7 @@ from billhook.tables import Encoding
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A trial, and how good its models were on rows they had not seen; `packed` is one of them.
+    """A trial, and how good its models were on rows they had not seen, of these `splits`; `packed` is one of them.
 
     `encoding` is how its features come from columns, where that is not as for the last model.
     """
@@ -29,6 +29,7 @@ class Candidate:
     losses: tuple[float, ...] = ()
     encoding: Encoding | None = None
     tried: tuple[float, ...] = ()
+    splits: tuple[int, ...] = ()
 
     @cached_property
     def score(self) -> float:
@@ -88,7 +89,8 @@ class TrialResults:
                 scores = tuple(outcome.score - easier[outcome.split] for outcome in known)
                 losses = tuple(outcome.loss for outcome in known if outcome.loss is not None) if final else ()
                 tried = self._tried_scores(trial) if final and self.finals_are_quick else ()
-                last = (packed[-1], final, losses, known[-1].encoding, tried)
+                on = tuple(outcome.split for outcome in known)
+                last = (packed[-1], final, losses, known[-1].encoding, tried, on)
                 candidates.append(Candidate(trial, nbytes, scores, *last))
         # Of equals, the one that did better when it was tried; then the smaller.
         candidates.sort(key=lambda c: (-c.score_to_rank, -self._tried_score(c.trial), c.nbytes, name_of(c.trial)))
@@ -156,9 +158,13 @@ def is_packed_alike(one: Trial, other: Trial) -> bool:
 
 
 def _by_rank_on_splits(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates, the best score first, by the sum of their ranks on each split."""
+    """Return candidates, the best score first, by the sum of their ranks on each split.
+
+    What they were tried on counts as one split more, where models were made in the same way.
+    """
     rank = np.zeros(len(candidates))
-    for scores in zip(*(one.scores for one in candidates), strict=True):
+    known = [one.scores + ((sum(one.tried) / len(one.tried),) if one.tried else ()) for one in candidates]
+    for scores in zip(*known, strict=True):
         rank += [sum(other > score for other in scores) + 0.5 * scores.count(score) for score in scores]
     return [candidates[place] for place in np.argsort(rank, kind="stable")]
 

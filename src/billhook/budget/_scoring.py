@@ -7,6 +7,7 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from billhook.budget._costs import CostScorer
 from billhook.budget._regression_loss import RegressionLoss
 from billhook.budget._splits import TrainingRows
 from billhook.forest import Forest
@@ -14,6 +15,8 @@ from billhook.packing import Packed
 
 # Scores that are at most 1, which is reached without a mistake.
 SHARES_OF_ONE = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "r2", "roc_auc")
+# The scores of scikit-learn that may be any number above 0; all others are at most 1, or 0 by their names.
+UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
 # Of a class that a model rules out; steps to the best scale of scores.
 LEAST_PROBABILITY, NEWTON_STEPS = 1e-9, 8
 ScoredModel = Union[Packed, Forest, "RememberedModel"]
@@ -176,6 +179,17 @@ def perfect_score(scoring: Any) -> float | None:
     if scoring is None or scoring in SHARES_OF_ONE:
         return 1.0
     return 0.0 if isinstance(scoring, str) and scoring.startswith("neg_") else None
+
+
+def highest_score(scoring: Any) -> float:
+    """Return what no score exceeds; infinity if that is not known."""
+    if scoring is None:
+        return 1.0
+    if isinstance(scoring, CostScorer):
+        return scoring.highest
+    if not isinstance(scoring, str) or scoring in UNBOUNDED:
+        return float(np.inf)
+    return 0.0 if scoring.startswith("neg_") else 1.0
 
 
 def _named(scoring: str) -> Any:

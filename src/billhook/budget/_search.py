@@ -15,6 +15,7 @@ from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._finals import FINALISTS, Finals
 from billhook.budget._portfolio import first_trials
+from billhook.budget._smooth_targets import can_be_smoothed
 from billhook.budget._space import AS_XGBOOST, QUICKEST, Trial, is_sensible, neighbours
 from billhook.budget._splits import final_splits, most_splits
 from billhook.budget._trial_outcome import TrialBatch
@@ -83,6 +84,7 @@ class Search(Finals):
         self.n_splits = most_splits(self.trying.rows, int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out)))))
         self.outcomes = {}
         self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
+        self.can_smooth = can_be_smoothed(self.whole.rows)  # the last model learns from all of them
         self.stage = "evaluating"
         self.n_done = 0
         self.final_splits = []
@@ -310,6 +312,8 @@ class Search(Finals):
             if len(canonical) == most:  # to find the bins takes longer than many a trial
                 break
             growth = trial.growth if self.shares_tests else replace(trial.growth, **AS_XGBOOST)
+            if growth.smoothing and not self.can_smooth:
+                growth = replace(growth, smoothing=0.0)
             came_to = replace(trial, growth=self.trying.canonical(growth))
             if is_sensible(came_to):
                 canonical[came_to] = None

@@ -205,7 +205,9 @@ class CompactForest(ForestEstimator):
         return None if self.estimator is None else "one_hot"
 
     def _set_model(self, packed: Packed, encoding: Encoding | None) -> None:
-        self.packed_ = packed if encoding is None else packed.with_encoding(encoding)
+        # A model that is not of all rows comes with the encoding of its own.
+        has_own = encoding is None or packed.encoding is not None
+        self.packed_ = packed if has_own else packed.with_encoding(encoding)
         self.forest_ = packed.to_forest()
         if isinstance(self, ClassifierMixin):
             self.classes_ = packed.classes

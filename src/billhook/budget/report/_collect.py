@@ -7,19 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from billhook._deadline import TimeLimit, within
+from billhook.budget._clock import Clock
 from billhook.budget._interval import Interval, JudgedRows, score_interval
 from billhook.budget._last_model import LastModel
 from billhook.budget._results import Candidate
-from billhook.budget._scoring import RememberedModel, perfect_score
+from billhook.budget._scoring import RememberedModel, highest_score
 from billhook.budget._search import Search
 from billhook.budget._space import Trial, settings_of
-from billhook.budget._splits import FIRST_FINAL, TrainingRows
+from billhook.budget._splits import TrainingRows
 from billhook.budget._trial_outcome import TrialOutcome
 from billhook.budget._trial_runner import TrialRunner
 from billhook.budget.report._report import FitReport, Point
 from billhook.codegen import Target, target_fits
 
 SHOWN_ERRORS = 1_000
+# An interval may take so many seconds, and longer where the time is not over: a scorer is called a hundred times.
+FOR_INTERVAL = 0.5
 
 
 def report_on(
@@ -36,9 +40,8 @@ def report_on(
     """Return the report on a search whose best candidate became the `last` model."""
     rows, packed = search.whole.rows, last.packed
     runner = search.comparing if best.is_final else search.trying
-    outcomes = [
-        outcome for number, outcome in search.outcomes[best.trial].items() if (number >= FIRST_FINAL) == best.is_final
-    ]
+    # It may have run on others too, which do not count where not all that it was compared with did.
+    outcomes = [search.outcomes[best.trial][number] for number in best.splits]
     judged = _judged(runner, outcomes)
     confusion, errors = _mistakes(runner.rows, judged)
     return FitReport(
@@ -51,7 +54,7 @@ def report_on(
         nbytes=packed.nbytes,
         target=None if target is None else target.name,
         scores=best.scores,
-        interval=_interval(judged, runner, best, outcomes, scoring),
+        interval=_interval(judged, runner, best, outcomes, scoring, _end_of_interval(search.clock)),
         points=_points(search, best),
         stages=next((o.stages for o in search.outcomes[best.trial].values() if o.stages), ()),
         targets=target_fits(packed),
@@ -85,7 +88,8 @@ def _notes(search: Search, last: LastModel, best: Candidate) -> list[str]:
         )
     if search.trying.rows.n_rows < search.whole.rows.n_rows:
         tried, compared = search.trying.rows.n_rows, search.comparing.rows.n_rows
-        sampled = f"Configurations were evaluated on a sample of {tried:,} rows and compared on {compared:,}"
+        sampled = f"Configurations were evaluated on a sample of {tried:,} rows"
+        sampled += f" and compared on {compared:,}" if best.is_final else ""
         is_from_all = last.n_rows is None and not search.is_interrupted
         notes.append(f"{sampled}; the model has learned from all." if is_from_all else f"{sampled}.")
     stretches = search.comparing.rows.stretches
@@ -143,15 +147,25 @@ def _judged(runner: TrialRunner, outcomes: Iterable[TrialOutcome]) -> list[Judge
 
 
 def _interval(
-    judged: list[JudgedRows], runner: TrialRunner, best: Candidate, outcomes: list[TrialOutcome], scoring: Any
+    judged: list[JudgedRows],
+    runner: TrialRunner,
+    best: Candidate,
+    outcomes: list[TrialOutcome],
+    scoring: Any,
+    until: TimeLimit | None,
 ) -> Interval | None:
     """Return the interval of the score of the best, which may have been corrected by what other splits told."""
-    found = score_interval(judged, runner.score, units=runner.rows.units, seed=runner.seed)
+    with within(until):
+        found = score_interval(judged, runner.score, units=runner.rows.units, seed=runner.seed)
     if found is None:
         return None
     corrected_by = best.score - float(np.mean([outcome.score for outcome in outcomes]))
-    perfect = perfect_score(scoring)
-    return Interval(*(min(end + corrected_by, np.inf if perfect is None else perfect) for end in found))
+    highest = highest_score(scoring)
+    return Interval(*(min(end + corrected_by, highest) for end in found))
+
+
+def _end_of_interval(clock: Clock) -> TimeLimit | None:
+    return clock.until(max(clock.at(1.0), clock.seconds + FOR_INTERVAL))
 
 
 def _mistakes(rows: TrainingRows, judged: list[JudgedRows]) -> tuple[Any, Any]:

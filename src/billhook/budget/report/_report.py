@@ -54,7 +54,7 @@ class FitReport:
         Of the chosen configuration, on the held-out rows of each split; `score` is their mean.
     interval : Interval or None
         An interval of 95 % for the score on rows to come, its ends `low` and `high`; None where it cannot be known,
-        as of a scorer that a part of the rows is too little for.
+        as of a scorer that a part of the rows is too little for, or that is slow.
     points : tuple of Point
     stages : tuple of Stage
         Of the chosen configuration, on one split; empty if the time allowed no comparison of the best.
