@@ -1,6 +1,9 @@
 """What the fast layout compares on processors of 8 bits: keys of features."""
 
 import re
+import shutil
+import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +11,8 @@ import pytest
 import billhook as bh
 from billhook.codegen import Form, source
 from billhook.forest import derive
-from compiled import compiled
+from compiled import FLAGS as WARNINGS
+from compiled import compiled, write_sources
 from made_up import TRICKY, random_forest
 
 KINDS = ("float", "int16")
@@ -80,3 +84,22 @@ def test_keys_are_the_same_on_avr(grid):
     except bh.MissingToolError as error:
         pytest.skip(str(error))
     assert found.agreement == 1.0
+
+
+def sparse(bits):
+    """Return a packed forest with one number in a leaf, whose sums are far apart: they differ by more than 15 bits."""
+    forest = random_forest(np.random.default_rng(1), (6, 6), 3, 3, weights="sum")
+    values = np.zeros_like(forest.value)
+    leaves = np.flatnonzero(forest.feature < 0)
+    values[leaves, np.arange(leaves.size) % 3] = np.where(np.arange(leaves.size) % 2, 1.0, -1.0)
+    return bh.pack(replace(forest, value=values, base=np.array([-1.0, 1.3, 0.0])), leaf_bits=bits)
+
+
+def test_avr_gcc_has_nothing_to_say(tmp_path):
+    if shutil.which("avr-gcc") is None:
+        pytest.skip("avr-gcc is not installed: make toolchains")
+    models = [packed_on(GRIDS[grid], "split") for grid in ("key_by_upper", "key_of_whole", "HIGH")]
+    for packed in [*models, *map(sparse, (8, 14, 16))]:
+        write_sources(packed, tmp_path, Form("fast", KINDS, is_small=True))
+        command = ["avr-gcc", "-mmcu=atmega2560", *WARNINGS, "-c", "model.c", "-o", "model.o"]
+        subprocess.run(command, cwd=tmp_path, check=True)

@@ -87,6 +87,6 @@ KEY_OF_WHOLE = """
 static INLINE uint8_t key_of_whole(int16_t x, int16_t base, uint8_t most)
 {
     uint16_t above = (uint16_t)((uint16_t)x - (uint16_t)base);
-    return x < base ? 0 : above > most ? most : (uint8_t)above;
+    return (uint8_t)(x < base ? 0 : above > most ? most : above);
 }
 """

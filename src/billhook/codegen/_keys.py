@@ -318,10 +318,12 @@ def _key_of_float(packed: Packed, k: int, key: Key) -> str:
     function = _function(key)
     base = f"{key.base}l" if function == "key_around" else f"{hex(key.base)}ul"
     steps = key.shift - 16 if function == "key_by_upper" else key.shift
-    made = f"{'(uint8_t)' if key.bits == 8 else ''}{function}(bits, {base}, {steps}, {hex(most)})"
+    made = f"{function}(bits, {base}, {steps}, {hex(most)})"
     if packed.layout.missing != "none":
         missing = "0" if packed.layout.missing == "left" else hex(all_ones)
         made = f"IS_MISSING(bits) ? {missing} : {made}"
+        made = f"({made})" if key.bits == 8 else made
+    made = f"(uint8_t){made}" if key.bits == 8 else made
     low = f"    keys.low{k} = (uint8_t)((bits & 0xFF) - {key.base & 0xFF}u);\n" if key.bits == 24 else ""
     return f"    bits = {bits};\n    keys.key{k} = {made};\n{low}"
 
