@@ -87,7 +87,7 @@ def test_keys_are_the_same_on_avr(grid):
 
 
 def sparse(bits):
-    """Return a packed forest with one number in a leaf, whose sums are far apart: they differ by more than 15 bits."""
+    """Return a packed forest with one number in a leaf, whose sums may be further apart than 15 bits."""
     forest = random_forest(np.random.default_rng(1), (6, 6), 3, 3, weights="sum")
     values = np.zeros_like(forest.value)
     leaves = np.flatnonzero(forest.feature < 0)
@@ -103,3 +103,10 @@ def test_avr_gcc_has_nothing_to_say(tmp_path):
         write_sources(packed, tmp_path, Form("fast", KINDS, is_small=True))
         command = ["avr-gcc", "-mmcu=atmega2560", *WARNINGS, "-c", "model.c", "-o", "model.o"]
         subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def test_what_never_goes_right_asks_for_no_bits(tmp_path):
+    packed = packed_on(np.array([np.inf]), "none")
+    rows = rows_around(np.random.default_rng(0), GRIDS["largest"], 20, 3)
+    found = compiled(packed, tmp_path, form=Form("fast", ("float",), is_small=True))(rows)
+    np.testing.assert_array_equal(found, packed.scores(rows))

@@ -113,7 +113,8 @@ def keys_of_floats(packed: Packed, sums: Sums | None) -> Keys | None:
     if missing == "none" and (sum(direct) <= together or len(best) > MOST_PREPARED):
         halves = [(f"HIGH({k})", f"LOW({k})") for k in packed.used.tolist()]
         tests = _tests(packed, number, [Key(0)] * len(best), halves)
-        return Keys(HALVES, "const float *x", "", tests)
+        is_used = any("HIGH" in test for test in tests)
+        return Keys(HALVES if is_used else "", "const float *x", "", tests)
     if len(best) > MOST_PREPARED:
         return None
     keys = [key for key, _, _ in best]
