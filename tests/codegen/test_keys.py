@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import billhook as bh
 from billhook.codegen import Form, source
@@ -73,6 +75,34 @@ def test_what_would_not_fit_is_written_with_codes():
     packed = packed_on(GRIDS["key_above"], "none")
     texts = [source(packed, form=Form("fast", ("float",), is_small=True, flash=flash)) for flash in (2000, 200_000)]
     assert ["code_of(" in text for text in texts] == [True, False]
+
+
+def test_what_takes_more_than_there_is_is_written_with_codes():
+    """By what avr-gcc makes of it: missing values that go left, and the keys themselves, take flash too."""
+    X, y = load_breast_cancer(return_X_y=True)
+    packed = bh.pack(HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X, y), threshold_bits=9)
+    try:
+        flash = bh.measure(packed, X[:1], target="arduino-mega", layout="fast").flash
+    except bh.MissingToolError as error:
+        pytest.skip(str(error))
+    text = source(packed, form=Form("fast", ("float",), is_small=True, flash=flash - 1))
+    assert "code_of(" in text
+
+
+@pytest.mark.parametrize(("n_outputs", "has_codes"), [(1, False), (2, True)])
+def test_several_outputs_share_the_flash(n_outputs, has_codes, tmp_path):
+    packed = packed_on(GRIDS["key_above"], "split")
+    bh.emit([packed] * n_outputs, tmp_path / "out", target="attiny85", layout="fast")
+    assert ("code_of(" in (tmp_path / "out" / "model_0.c").read_text()) == has_codes
+
+
+def test_trees_for_several_kinds_of_features_share_the_flash():
+    packed = packed_on(np.random.default_rng(0).normal(size=300), "split")
+    form = Form("fast", ("float",), is_small=True, flash=14_000)
+    texts = [
+        source(packed, form=replace(form, inputs=inputs)) for inputs in (("float",), ("float", "int16", "uint8"))
+    ]
+    assert ["code_of(" in text for text in texts] == [False, True]
 
 
 @pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around"])
