@@ -246,7 +246,7 @@ def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> st
                 lines.append(f"    if ({condition}) goto n{n_splits};")
                 ahead += [(far, f"n{n_splits}"), (near, "")]
         text = "\n".join(lines)
-        unused = [] if re.search(r"\bx(\[|->)|BITS|HIGH|\(x\b", text) else ["    (void)x;"]
+        unused = [] if re.search(r"\bx(\[|->)|BITS|UPPER|\(x\b", text) else ["    (void)x;"]
         unused += ["    (void)sums;"] if "sums" in argument and "sums" not in text else []
         declared = f"static {leaves.returns} {_name(tests, tree, number)}({tests.array}{argument})"
         functions.append("\n".join([declared, "{", *unused, text, "}", ""]))

@@ -111,9 +111,9 @@ def keys_of_floats(packed: Packed, sums: Sums | None) -> Keys | None:
     best = [_quickest(of_feature, v) for of_feature, v in zip(options, visits, strict=True)]
     together = sum(before + v * cycles for (_, before, cycles), v in zip(best, visits, strict=True))
     if missing == "none" and (sum(direct) <= together or len(best) > MOST_PREPARED):
-        halves = [(f"HIGH({k})", f"LOW({k})") for k in packed.used.tolist()]
+        halves = [(f"UPPER({k})", f"LOWER({k})") for k in packed.used.tolist()]
         tests = _tests(packed, number, [Key(0)] * len(best), halves)
-        is_used = any("HIGH" in test for test in tests)
+        is_used = any("UPPER" in test for test in tests)
         return Keys(HALVES if is_used else "", "const float *x", "", tests)
     if len(best) > MOST_PREPARED:
         return None
