@@ -97,7 +97,7 @@ def write(text):
         ({"rows.csv": ("odd.csv", "a,a,kind\n1,2,x\n")}, "more than one column 'a'"),
         ({"rows.csv": ("odd.csv", "sl,sw,pl,pw,kind\n1,2,3,4\n")}, "line 2 of odd.csv has 4 cells"),
         ({"rows.csv": ("odd.csv", "sl,sw,pl,pw,kind\n1,2,high,4,setosa\n")}, "'pl' of odd.csv holds 'high' in row 1"),
-        ({"rows.csv": ("odd.csv", "sl,sw,pl,pw,kind\n1,2,3,4,\n")}, "has 1 empty cells"),
+        ({"rows.csv": ("odd.csv", "sl,sw,pl,pw,kind\n1,2,3,4,\n")}, "has 1 empty cell among 1, the first in row 1"),
         ({"rows.csv": ("odd.csv", "sl,sw,pl,kind\n1,2,3,setosa\n")}, "lacks the column 'pw'"),
         (
             {"rows.csv": ("odd.csv", "sl,sw,pl,pw,kind\n1,2,3,4,rose\n")},

@@ -19,7 +19,7 @@ def grown(X, y, bits, n_bins, **options):
     bins = cuts.bins(np.arange(len(X)))
     kind = RandomForestRegressor if y.dtype.kind == "f" else RandomForestClassifier
     forest = bh.as_forest(kind(6, max_leaf_nodes=20, random_state=0, **options).fit(bins, y))
-    return on_codes(forest, cuts, TrainingRows(X, y, np.ones(len(y)), forest.classes)), cuts, bins, forest
+    return on_codes(forest, cuts, TrainingRows(X, y, np.ones(len(y)), forest.classes), None), cuts, bins, forest
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=300), st.integers(1, 40))

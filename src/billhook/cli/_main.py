@@ -12,7 +12,7 @@ PIPE_STATUS = 141
 def run_process() -> int:
     """Run the command of the process; return its exit status."""
     for stream in (sys.stdout, sys.stderr):  # a pipe on Windows does not take every letter of a label
-        if isinstance(stream, io.TextIOWrapper):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
             stream.reconfigure(errors="backslashreplace")
     try:
         status = run_command()
