@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import billhook as bh
 from billhook.codegen import Form, source
+from billhook.codegen._key_functions import KEY_ABOVE
 from billhook.forest import derive
 from compiled import FLAGS as WARNINGS
 from compiled import compiled, write_sources
@@ -142,3 +143,52 @@ def test_what_never_goes_right_asks_for_no_bits(tmp_path):
     rows = rows_around(np.random.default_rng(0), GRIDS["largest"], 20, 3)
     found = compiled(packed, tmp_path, form=Form("fast", ("float",), is_small=True))(rows)
     np.testing.assert_array_equal(found, packed.scores(rows))
+
+
+PRINTS_WRONG = """#include <avr/io.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+#define INLINE inline __attribute__((always_inline))
+%s
+static uint16_t wrong, tried;
+static void put(char c) { while (!(UCSR0A & _BV(UDRE0))); UDR0 = (uint8_t)c; }
+static void print(uint16_t n) { int8_t k; for (k = 12; k >= 0; k -= 4) put("0123456789abcdef"[n >> k & 15]); }
+#define COMPARE(values, base, n_bits, most) do { uint8_t k; for (k = 0; k < sizeof values / 4; k++) { \\
+    uint32_t bits = pgm_read_dword(&values[k]); tried++; \\
+    wrong += key_above(bits, base, n_bits, most) != key_in_c(bits, base, n_bits, most); } } while (0)
+%s
+int main(void)
+{
+    UCSR0B = _BV(TXEN0);
+%s
+    print(tried); put(' '); print(wrong); put('\\n');
+    sleep_enable(); sleep_cpu();
+    return 0;
+}
+"""
+
+
+def test_the_assembler_gives_what_the_c_beside_it_does(tmp_path):
+    """Of numbers around where a key begins, where it ends and where bytes are full, and of floats that are odd."""
+    if shutil.which("avr-gcc") is None or shutil.which("simavr") is None:
+        pytest.skip("avr-gcc or simavr is not installed: make toolchains")
+    rng = np.random.default_rng(0)
+    odd = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x7FFFFFFF]
+    tables, calls = [], []
+    for base, most in [(0, 0xFF), (1, 0xFFFE), (0x100, 0xFE), (0x7EFFFFFF, 0xFFFF), (0x3F7FFFC1, 0xFFFF)]:
+        for n_bits in range(9):
+            ends = [base + (number << n_bits) + d for number in (0, 1, most, most + 1) for d in (-1, 0, 1)]
+            ends += [base + full + d for full in (1 << 16, 1 << 24) for d in (-1, 0, 1)]
+            numbers = [*odd, *(bits | 1 << 31 for bits in odd), *ends, *rng.integers(1 << 32, size=8).tolist()]
+            name = f"values{len(tables)}"
+            cells = ", ".join(f"{number & 0xFFFFFFFF}ul" for number in numbers)
+            tables.append(f"static const uint32_t {name}[] PROGMEM = {{{cells}}};")
+            calls.append(f"    COMPARE({name}, {base}ul, {n_bits}, {most}u);")
+    in_c = KEY_ABOVE.replace("key_above", "key_in_c").replace("defined(__AVR__)", "0")
+    text = PRINTS_WRONG % (KEY_ABOVE + in_c, "\n".join(tables), "\n".join(calls))
+    (tmp_path / "keys.c").write_text(text)
+    command = ["avr-gcc", "-std=c99", "-Os", "-mmcu=atmega2560", "keys.c", "-o", "keys.elf"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    run = ["simavr", "-f", "16000000", "-m", "atmega2560", "keys.elf"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert f"{len(calls) * 42:04x} 0000" in done.stdout + done.stderr
