@@ -21,6 +21,7 @@ RATE, WORK, FEWEST_PASSES, MOST_PASSES = 2e-3, 3e9, 60, 150
 ROUNDED_RATE, ROUNDED_WORK, FEWEST_ROUNDED, MOST_ROUNDED = 2e-3, 1e9, 15, 60
 # What lies outside of these quantiles of a feature says nothing about its scale; and how many scales off it may be.
 ENDS, FARTHEST = (0.005, 0.995), 4.0
+LEAST_SCALE = 1e-4
 # Ranges of features that are alike.
 ALIKE = 4.0
 SHARES = np.linspace(0.4, 1.0, 13)
@@ -70,7 +71,8 @@ def inputs_for(X: np.ndarray) -> Inputs:
         # A feature that is nearly always the same.
         mean, scale, nbytes = kept.mean(axis=0), np.where(inner > 0.0, inner, np.where(std > 0.0, std, 1.0)), 0
         nbytes = 6 * X.shape[1]
-    return Inputs(mean.astype(np.float32), np.maximum(scale.astype(np.float16), 1e-4).astype(np.float32), nbytes)
+    scale = np.clip(scale, LEAST_SCALE, np.finfo(np.float16).max).astype(np.float16)  # beyond, it would be infinite
+    return Inputs(mean.astype(np.float32), scale.astype(np.float32), nbytes)
 
 
 def nbytes_of(sizes: Sizes, bits: int, inputs: Inputs) -> int:

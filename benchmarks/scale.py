@@ -6,8 +6,8 @@
 
 Each size is a process of its own. Printed are its CPU seconds, those of its threads and processes included, and its
 peak resident set less that of a process with a few rows; and the exponent p of size**p, by least squares on the
-logarithms of both: 1 is linear. Made-up tables are learned from with a single configuration, in 4 KB. `trees` reads
-a forest of scikit-learn, packs it, writes it as C, saves and loads it.
+logarithms of both: 1 is linear. Made-up tables are learned from with a single configuration, in 4 KB, or in 4 KB
+for each 20 classes. `trees` reads a forest of scikit-learn, packs it, writes it as C, saves and loads it.
 
 `cluster` writes Parquet files of 50 features and learns from them with `billhook fit --scheduler`, on four workers of
 4 GB each, one of which is killed half-way through the time that the size before took.

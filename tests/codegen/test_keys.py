@@ -1,14 +1,21 @@
 """What the fast layout compares on processors of 8 bits: keys of features."""
 
 import re
+import shutil
+import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import billhook as bh
 from billhook.codegen import Form, source
+from billhook.codegen._key_functions import KEY_ABOVE
 from billhook.forest import derive
-from compiled import compiled
+from compiled import FLAGS as WARNINGS
+from compiled import compiled, write_sources
 from made_up import TRICKY, random_forest
 
 KINDS = ("float", "int16")
@@ -18,7 +25,7 @@ GRIDS = {
     "low": np.nextafter(np.linspace(3900, 4300, 400), np.inf),
     "key_by_upper": np.arange(0.5, 16),
     "key_around": np.arange(-8, 8, 0.5),
-    "HIGH": np.linspace(-3, 3, 1000),
+    "UPPER": np.linspace(-3, 3, 1000),
     "key_of_whole": np.arange(-100, 100),
     "largest": np.array([2e38, 2.5e38, 3e38, np.inf]),
     "single": np.array([0.0]),
@@ -46,7 +53,7 @@ def packed_on(grid, missing):
 @pytest.mark.parametrize(
     ("grid", "missing"),
     [(grid, missing) for grid in GRIDS for missing in ("none", "split")]
-    + [(grid, missing) for grid in ("key_above", "HIGH", "largest") for missing in ("left", "right")],
+    + [(grid, missing) for grid in ("key_above", "UPPER", "largest") for missing in ("left", "right")],
 )
 def test_keys_go_the_way_of_the_features(grid, missing, tmp_path):
     packed = packed_on(GRIDS[grid], missing)
@@ -71,6 +78,34 @@ def test_what_would_not_fit_is_written_with_codes():
     assert ["code_of(" in text for text in texts] == [True, False]
 
 
+def test_what_takes_more_than_there_is_is_written_with_codes():
+    """By what avr-gcc makes of it: missing values that go left, and the keys themselves, take flash too."""
+    X, y = load_breast_cancer(return_X_y=True)
+    packed = bh.pack(HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X, y), threshold_bits=9)
+    try:
+        flash = bh.measure(packed, X[:1], target="arduino-mega", layout="fast").flash
+    except bh.MissingToolError as error:
+        pytest.skip(str(error))
+    text = source(packed, form=Form("fast", ("float",), is_small=True, flash=flash - 1))
+    assert "code_of(" in text
+
+
+@pytest.mark.parametrize(("n_outputs", "has_codes"), [(1, False), (2, True)])
+def test_several_outputs_share_the_flash(n_outputs, has_codes, tmp_path):
+    packed = packed_on(GRIDS["key_above"], "split")
+    bh.emit([packed] * n_outputs, tmp_path / "out", target="attiny85", layout="fast")
+    assert ("code_of(" in (tmp_path / "out" / "model_0.c").read_text()) == has_codes
+
+
+def test_trees_for_several_kinds_of_features_share_the_flash():
+    packed = packed_on(np.random.default_rng(0).normal(size=300), "split")
+    form = Form("fast", ("float",), is_small=True, flash=14_000)
+    texts = [
+        source(packed, form=replace(form, inputs=inputs)) for inputs in (("float",), ("float", "int16", "uint8"))
+    ]
+    assert ["code_of(" in text for text in texts] == [False, True]
+
+
 @pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around"])
 def test_keys_are_the_same_on_avr(grid):
     packed = packed_on(GRIDS[grid], "split")
@@ -80,3 +115,80 @@ def test_keys_are_the_same_on_avr(grid):
     except bh.MissingToolError as error:
         pytest.skip(str(error))
     assert found.agreement == 1.0
+
+
+def sparse(bits):
+    """Return a packed forest with one number in a leaf, whose sums may be further apart than 15 bits."""
+    forest = random_forest(np.random.default_rng(1), (6, 6), 3, 3, weights="sum")
+    values = np.zeros_like(forest.value)
+    leaves = np.flatnonzero(forest.feature < 0)
+    values[leaves, np.arange(leaves.size) % 3] = np.where(np.arange(leaves.size) % 2, 1.0, -1.0)
+    return bh.pack(replace(forest, value=values, base=np.array([-1.0, 1.3, 0.0])), leaf_bits=bits)
+
+
+def test_avr_gcc_has_nothing_to_say(tmp_path):
+    if shutil.which("avr-gcc") is None:
+        pytest.skip("avr-gcc is not installed: make toolchains")
+    models = [packed_on(GRIDS[grid], "split") for grid in ("key_by_upper", "key_of_whole")]
+    for packed in [*models, packed_on(GRIDS["UPPER"], "none"), *map(sparse, (8, 14, 16))]:
+        write_sources(packed, tmp_path, Form("fast", KINDS, is_small=True))
+        # As the headers of Arduino have them.
+        pins = ["-DHIGH=1", "-DLOW=0", "-DINPUT=0", "-DOUTPUT=1"]
+        command = ["avr-gcc", "-mmcu=atmega2560", *WARNINGS, *pins, "-c", "model.c", "-o", "model.o"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def test_what_never_goes_right_asks_for_no_bits(tmp_path):
+    packed = packed_on(np.array([np.inf]), "none")
+    rows = rows_around(np.random.default_rng(0), GRIDS["largest"], 20, 3)
+    found = compiled(packed, tmp_path, form=Form("fast", ("float",), is_small=True))(rows)
+    np.testing.assert_array_equal(found, packed.scores(rows))
+
+
+PRINTS_WRONG = """#include <avr/io.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+#define INLINE inline __attribute__((always_inline))
+%s
+static uint16_t wrong, tried;
+static void put(char c) { while (!(UCSR0A & _BV(UDRE0))); UDR0 = (uint8_t)c; }
+static void print(uint16_t n) { int8_t k; for (k = 12; k >= 0; k -= 4) put("0123456789abcdef"[n >> k & 15]); }
+#define COMPARE(values, base, n_bits, most) do { uint8_t k; for (k = 0; k < sizeof values / 4; k++) { \\
+    uint32_t bits = pgm_read_dword(&values[k]); tried++; \\
+    wrong += key_above(bits, base, n_bits, most) != key_in_c(bits, base, n_bits, most); } } while (0)
+%s
+int main(void)
+{
+    UCSR0B = _BV(TXEN0);
+%s
+    print(tried); put(' '); print(wrong); put('\\n');
+    sleep_enable(); sleep_cpu();
+    return 0;
+}
+"""
+
+
+def test_the_assembler_gives_what_the_c_beside_it_does(tmp_path):
+    """Of numbers around where a key begins, where it ends and where bytes are full, and of floats that are odd."""
+    if shutil.which("avr-gcc") is None or shutil.which("simavr") is None:
+        pytest.skip("avr-gcc or simavr is not installed: make toolchains")
+    rng = np.random.default_rng(0)
+    odd = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x7FFFFFFF]
+    tables, calls = [], []
+    for base, most in [(0, 0xFF), (1, 0xFFFE), (0x100, 0xFE), (0x7EFFFFFF, 0xFFFF), (0x3F7FFFC1, 0xFFFF)]:
+        for n_bits in range(9):
+            ends = [base + (number << n_bits) + d for number in (0, 1, most, most + 1) for d in (-1, 0, 1)]
+            ends += [base + full + d for full in (1 << 16, 1 << 24) for d in (-1, 0, 1)]
+            numbers = [*odd, *(bits | 1 << 31 for bits in odd), *ends, *rng.integers(1 << 32, size=8).tolist()]
+            name = f"values{len(tables)}"
+            cells = ", ".join(f"{number & 0xFFFFFFFF}ul" for number in numbers)
+            tables.append(f"static const uint32_t {name}[] PROGMEM = {{{cells}}};")
+            calls.append(f"    COMPARE({name}, {base}ul, {n_bits}, {most}u);")
+    in_c = KEY_ABOVE.replace("key_above", "key_in_c").replace("defined(__AVR__)", "0")
+    text = PRINTS_WRONG % (KEY_ABOVE + in_c, "\n".join(tables), "\n".join(calls))
+    (tmp_path / "keys.c").write_text(text)
+    command = ["avr-gcc", "-std=c99", "-Os", "-mmcu=atmega2560", "keys.c", "-o", "keys.elf"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    run = ["simavr", "-f", "16000000", "-m", "atmega2560", "keys.elf"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert f"{len(calls) * 42:04x} 0000" in done.stdout + done.stderr

@@ -161,6 +161,7 @@ def _several(
     for model, packed in zip(given, outputs.values(), strict=True):
         check_fits(model, packed, form, target)
     check_together(outputs, form, target)
+    form = replace(form, flash=form.flash // len(outputs))  # each has its share
     first, *others = outputs.values()
     rows = self_test_rows(first, X, *others)
     notes: tuple[str, ...] = ()

@@ -29,8 +29,10 @@ from billhook.packing import Packed
 # Compilers take more than their time over longer functions.
 MOST_SPLITS = 1000
 INFINITY = 0x7F800000
-# On AVR: of a comparison, and what it takes more in two parts; of a leaf, and of each number that it adds.
-BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_LEAF, BYTES_OF_ADDITION, BYTES_OF_WIDE_ADDITION = 12, 16, 10, 6, 16
+# On AVR: of a comparison, and what it takes more in two parts, or where missing values go left; of a leaf of one
+# number, or of several and of each that it adds; of a tree, and of the key of a feature.
+BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_MISSING, BYTES_OF_TREE, BYTES_OF_KEY = 12, 16, 10, 10, 62
+BYTES_OF_LEAF, BYTES_OF_RETURN, BYTES_OF_ADDITION, BYTES_OF_WIDE_ADDITION = 10, 6, 6, 16
 NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
 
@@ -64,7 +66,7 @@ class Comparisons:
 
 def fast(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the functions that compute scores from features."""
-    has_room = _estimated_bytes(packed) <= form.flash
+    has_room = _estimated_bytes(packed, form) <= form.flash
     has_codes = uses_codes(packed, form)
     parts: list[str] = []
     sums_of: dict[str, str] = {}
@@ -99,22 +101,32 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
 
 def uses_codes(packed: Packed, form: Form) -> bool:
     """Return whether features become codes before they are compared: categories always do."""
-    has_room = _estimated_bytes(packed) <= form.flash
+    has_room = _estimated_bytes(packed, form) <= form.flash
     is_small = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
     return packed.layout.n_categorical > 0 or (is_small and not (has_room and keys_of_floats(packed, None)))
 
 
-def _estimated_bytes(packed: Packed) -> int:
+def _estimated_bytes(packed: Packed, form: Form) -> int:
     """Return about how much flash the quickest program takes on a processor of 8 bits, rather more than less."""
-    keys = keys_of_floats(packed, None) if packed.layout.n_used else None
-    in_two = sum("||" in test for test in keys.right) if keys else 0
-    added = 0
-    if packed.layout.n_values > 1:
+    layout = packed.layout
+    keys = keys_of_floats(packed, None) if layout.n_used and "float" in form.inputs else None
+    of_floats = 0
+    if keys is not None:
+        in_two, asks_if_missing = (sum(part in test for test in keys.right) for part in ("||", "!= 0x"))
+        of_floats = BYTES_OF_HALVES * in_two + BYTES_OF_MISSING * asks_if_missing + BYTES_OF_KEY * layout.n_used
+    of_leaves = BYTES_OF_LEAF * layout.n_leaves
+    if layout.n_values > 1:
         leaves = SparseLeaves(packed, is_small=True)
         is_wide = leaves.sums is not None and leaves.sums.n_bytes > leaves.sums.number
-        added = int((leaves.away != 0).sum()) * (BYTES_OF_WIDE_ADDITION if is_wide else BYTES_OF_ADDITION)
-    splits = BYTES_OF_SPLIT * packed.layout.n_splits + BYTES_OF_HALVES * in_two
-    return splits + BYTES_OF_LEAF * packed.layout.n_leaves + added
+        # Those of a tree that are equal are one.
+        number = np.repeat(np.arange(layout.n_trees), np.diff(packed.coded.offset))
+        different = np.unique(np.column_stack([number, leaves.away])[packed.coded.feature < 0], axis=0)
+        added = int((different[:, 1:] != 0).sum())
+        of_leaves = (
+            BYTES_OF_RETURN * len(different) + (BYTES_OF_WIDE_ADDITION if is_wide else BYTES_OF_ADDITION) * added
+        )
+    of_trees = BYTES_OF_SPLIT * layout.n_splits + BYTES_OF_TREE * layout.n_trees + of_leaves
+    return of_floats + of_trees * len(form.inputs)
 
 
 def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, has_codes: bool) -> Comparisons:
@@ -234,7 +246,7 @@ def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> st
                 lines.append(f"    if ({condition}) goto n{n_splits};")
                 ahead += [(far, f"n{n_splits}"), (near, "")]
         text = "\n".join(lines)
-        unused = [] if re.search(r"\bx(\[|->)|BITS|HIGH|\(x\b", text) else ["    (void)x;"]
+        unused = [] if re.search(r"\bx(\[|->)|BITS|UPPER|\(x\b", text) else ["    (void)x;"]
         unused += ["    (void)sums;"] if "sums" in argument and "sums" not in text else []
         declared = f"static {leaves.returns} {_name(tests, tree, number)}({tests.array}{argument})"
         functions.append("\n".join([declared, "{", *unused, text, "}", ""]))

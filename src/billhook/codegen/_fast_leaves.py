@@ -167,7 +167,8 @@ class SparseLeaves:
 
     def leaf(self, node: int, sums: str, following: str) -> str:
         columns = np.flatnonzero(self.away[node]).tolist()
-        added = [f"{sums}[{c}] = (sum_t)({sums}[{c}] + {self.away[node, c]});" for c in columns]
+        numbers = [(c, int(self.away[node, c])) for c in columns]
+        added = [f"{sums}[{c}] = (sum_t)({sums}[{c}] {'-' if n < 0 else '+'} {abs(n)});" for c, n in numbers]
         if following:
             added.append(f"{following}(x{'' if '->' in sums else self.given});")
         return " ".join([*added, "return;"])
@@ -176,7 +177,8 @@ class SparseLeaves:
         return f"{function}({arguments}); return;"
 
     def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:
-        lines = [f"{sums}[{c}] = {base} - LOWEST;" for c, base in enumerate(self.base)]
+        # The difference of two numbers of 16 bits may take 17.
+        lines = [f"{sums}[{c}] = (sum_t)((int32_t){base} - LOWEST);" for c, base in enumerate(self.base)]
         lines += [f"{function}({features});" for tree, function in enumerate(functions) if tree not in self.next]
         return "", "".join(f"    {line}\n" for line in lines)
 

@@ -5,12 +5,12 @@ from billhook.codegen._codes import BITS_OF_FLOAT
 HALVES = f"""/* The bits of a float: its upper half, and its lower. */
 #if defined(__AVR__)
 typedef int16_t half_t __attribute__((__may_alias__));
-#define HIGH(k) ((const half_t *)(const void *)x)[2 * (k) + 1]
-#define LOW(k) (uint16_t)((const half_t *)(const void *)x)[2 * (k)]
+#define UPPER(k) ((const half_t *)(const void *)x)[2 * (k) + 1]
+#define LOWER(k) (uint16_t)((const half_t *)(const void *)x)[2 * (k)]
 #else
 {BITS_OF_FLOAT}
-#define HIGH(k) (int16_t)(bits_of(x[k]) >> 16)
-#define LOW(k) (uint16_t)(bits_of(x[k]) & 0xFFFF)
+#define UPPER(k) (int16_t)(bits_of(x[k]) >> 16)
+#define LOWER(k) (uint16_t)(bits_of(x[k]) & 0xFFFF)
 #endif
 """
 HALVE = """
@@ -87,6 +87,6 @@ KEY_OF_WHOLE = """
 static INLINE uint8_t key_of_whole(int16_t x, int16_t base, uint8_t most)
 {
     uint16_t above = (uint16_t)((uint16_t)x - (uint16_t)base);
-    return x < base ? 0 : above > most ? most : (uint8_t)above;
+    return (uint8_t)(x < base ? 0 : above > most ? most : above);
 }
 """

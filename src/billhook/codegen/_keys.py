@@ -111,9 +111,10 @@ def keys_of_floats(packed: Packed, sums: Sums | None) -> Keys | None:
     best = [_quickest(of_feature, v) for of_feature, v in zip(options, visits, strict=True)]
     together = sum(before + v * cycles for (_, before, cycles), v in zip(best, visits, strict=True))
     if missing == "none" and (sum(direct) <= together or len(best) > MOST_PREPARED):
-        halves = [(f"HIGH({k})", f"LOW({k})") for k in packed.used.tolist()]
+        halves = [(f"UPPER({k})", f"LOWER({k})") for k in packed.used.tolist()]
         tests = _tests(packed, number, [Key(0)] * len(best), halves)
-        return Keys(HALVES, "const float *x", "", tests)
+        is_used = any("UPPER" in test for test in tests)
+        return Keys(HALVES if is_used else "", "const float *x", "", tests)
     if len(best) > MOST_PREPARED:
         return None
     keys = [key for key, _, _ in best]
@@ -318,10 +319,12 @@ def _key_of_float(packed: Packed, k: int, key: Key) -> str:
     function = _function(key)
     base = f"{key.base}l" if function == "key_around" else f"{hex(key.base)}ul"
     steps = key.shift - 16 if function == "key_by_upper" else key.shift
-    made = f"{'(uint8_t)' if key.bits == 8 else ''}{function}(bits, {base}, {steps}, {hex(most)})"
+    made = f"{function}(bits, {base}, {steps}, {hex(most)})"
     if packed.layout.missing != "none":
         missing = "0" if packed.layout.missing == "left" else hex(all_ones)
         made = f"IS_MISSING(bits) ? {missing} : {made}"
+        made = f"({made})" if key.bits == 8 else made
+    made = f"(uint8_t){made}" if key.bits == 8 else made
     low = f"    keys.low{k} = (uint8_t)((bits & 0xFF) - {key.base & 0xFF}u);\n" if key.bits == 24 else ""
     return f"    bits = {bits};\n    keys.key{k} = {made};\n{low}"
 

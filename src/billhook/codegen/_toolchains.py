@@ -212,7 +212,7 @@ def installed_tools(target: Target) -> Toolchain:
 def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int = 1, prescaler: int = 8) -> Path:
     """Return the program of main.c and this source of a model, which computes each row `repeat` times.
 
-    What was compiled in this folder with the same options is not compiled again.
+    What was compiled in this folder with the same options, and has not changed, is not compiled again.
     """
     libraries = [option for option in tools.options if option.startswith("-l")]
     sources = [option for option in tools.options if option.endswith(".c")]
@@ -228,8 +228,10 @@ def compile_program(folder: Path, tools: Toolchain, model: str, *, repeat: int =
 
 
 def _compiled_source(folder: Path, command: list[str], source: str) -> str:
-    """Return the name of the object file of a source in a folder."""
-    name = f"{Path(source).stem}-{crc32(' '.join(command).encode()):08x}.o"
+    """Return the name of the object file of a source in a folder: another if the source or a header is another."""
+    files = [folder / source, *sorted(folder.rglob("*.h"))]
+    made_of = b"".join([" ".join(command).encode(), *(file.read_bytes() for file in files)])
+    name = f"{Path(source).stem}-{crc32(made_of):08x}.o"
     if not (folder / name).exists():
         # Options for the linker are no mistake here.
         _compile(folder, [*command, "-c", source, "-o", name])

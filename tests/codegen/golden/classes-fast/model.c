@@ -28,7 +28,7 @@ typedef uint8_t sum_t; /* counted from the lowest that a sum can be */
 static void tree0_float(keys_of_float *x)
 {
     if ((uint16_t)x->high0 < 49184u) goto n1;
-    x->sums[0] = (sum_t)(x->sums[0] + -4); x->sums[2] = (sum_t)(x->sums[2] + 1); return;
+    x->sums[0] = (sum_t)(x->sums[0] - 4); x->sums[2] = (sum_t)(x->sums[2] + 1); return;
 n1:
     if (x->high0 >= 16480 && (x->high0 != 16480 || x->low0 > 0u)) goto n2;
     x->sums[0] = (sum_t)(x->sums[0] + 2); x->sums[2] = (sum_t)(x->sums[2] + 3); return;
@@ -42,12 +42,12 @@ static void tree1_float(keys_of_float *x)
     x->sums[0] = (sum_t)(x->sums[0] + 4); x->sums[2] = (sum_t)(x->sums[2] + 3); return;
 n1:
     if (!(x->high1 >= 16560 && (x->high1 != 16560 || x->low1 > 0u))) goto n2;
-    x->sums[1] = (sum_t)(x->sums[1] + -5); x->sums[2] = (sum_t)(x->sums[2] + 2); return;
+    x->sums[1] = (sum_t)(x->sums[1] - 5); x->sums[2] = (sum_t)(x->sums[2] + 2); return;
 n2:
     if ((uint16_t)x->high1 < 49088u) goto n3;
     x->sums[1] = (sum_t)(x->sums[1] + 5); return;
 n3:
-    x->sums[0] = (sum_t)(x->sums[0] + 4); x->sums[1] = (sum_t)(x->sums[1] + -2); return;
+    x->sums[0] = (sum_t)(x->sums[0] + 4); x->sums[1] = (sum_t)(x->sums[1] - 2); return;
 }
 
 static void add_up(const float *x, keys_of_float *keys)
@@ -63,9 +63,9 @@ static void add_up(const float *x, keys_of_float *keys)
         bits = 0x7FFFFFFF;
     keys->high1 = (int16_t)(bits >> 16);
     keys->low1 = (uint16_t)(bits & 0xFFFF);
-    keys->sums[0] = 5 - LOWEST;
-    keys->sums[1] = -8 - LOWEST;
-    keys->sums[2] = -13 - LOWEST;
+    keys->sums[0] = (sum_t)((int32_t)5 - LOWEST);
+    keys->sums[1] = (sum_t)((int32_t)-8 - LOWEST);
+    keys->sums[2] = (sum_t)((int32_t)-13 - LOWEST);
     tree0_float(keys);
     tree1_float(keys);
 }

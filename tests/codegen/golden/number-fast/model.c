@@ -3,8 +3,8 @@
 /* The bits of a float: its upper half, and its lower. */
 #if defined(__AVR__)
 typedef int16_t half_t __attribute__((__may_alias__));
-#define HIGH(k) ((const half_t *)(const void *)x)[2 * (k) + 1]
-#define LOW(k) (uint16_t)((const half_t *)(const void *)x)[2 * (k)]
+#define UPPER(k) ((const half_t *)(const void *)x)[2 * (k) + 1]
+#define LOWER(k) (uint16_t)((const half_t *)(const void *)x)[2 * (k)]
 #else
 static uint32_t bits_of(float x)
 {
@@ -13,22 +13,22 @@ static uint32_t bits_of(float x)
     return both.bits;
 }
 
-#define HIGH(k) (int16_t)(bits_of(x[k]) >> 16)
-#define LOW(k) (uint16_t)(bits_of(x[k]) & 0xFFFF)
+#define UPPER(k) (int16_t)(bits_of(x[k]) >> 16)
+#define LOWER(k) (uint16_t)(bits_of(x[k]) & 0xFFFF)
 #endif
 
 static uint8_t tree0_float(const float *x, uint8_t sum)
 {
-    if (HIGH(1) >= 16277 && (HIGH(1) != 16277 || LOW(1) > 21845u)) goto n1;
-    if (HIGH(0) >= 16221 && (HIGH(0) != 16221 || LOW(0) > 39936u)) goto n2;
+    if (UPPER(1) >= 16277 && (UPPER(1) != 16277 || LOWER(1) > 21845u)) goto n1;
+    if (UPPER(0) >= 16221 && (UPPER(0) != 16221 || LOWER(0) > 39936u)) goto n2;
     return (uint8_t)(sum + 30);
 n2:
     return (uint8_t)(sum + 16);
 n1:
-    if (!((uint16_t)HIGH(0) <= 49039u && ((uint16_t)HIGH(0) != 49039u || LOW(0) < 9728u))) goto n3;
+    if (!((uint16_t)UPPER(0) <= 49039u && ((uint16_t)UPPER(0) != 49039u || LOWER(0) < 9728u))) goto n3;
     return sum;
 n3:
-    if (HIGH(0) >= 16362 && (HIGH(0) != 16362 || LOW(0) > 45056u)) goto n4;
+    if (UPPER(0) >= 16362 && (UPPER(0) != 16362 || LOWER(0) > 45056u)) goto n4;
     return (uint8_t)(sum + 11);
 n4:
     return (uint8_t)(sum + 16);
