@@ -371,3 +371,19 @@ def test_no_other_library_grows_the_trees(monkeypatch):
     found = fit(rows_of(load_iris), 500, n_trials=12)
     assert found.packed.origin in ("billhook.boosting", "billhook.random_forest", "billhook.extra_trees")
     assert found.report.score > 0.85
+
+
+def test_models_that_aimed_at_less_are_compared_on_rows_held_out_anew():
+    """Where all of the best for a budget aimed at less, their finals are those of the budget."""
+    searches = []
+    fit(rows_of(load_iris), 16_384, n_trials=12, progress=searches.append)
+    search = searches[-1]
+    search.outcomes = {
+        trial: {number: one for number, one in by_split.items() if number < FIRST_FINAL}
+        for trial, by_split in search.outcomes.items()
+        if trial.budget < 16_384
+    }
+    search.final_splits, search.compared_on = [], {}
+    assert len(search.outcomes) > 1
+    search._compare()
+    assert search.best(16_384).is_final

@@ -76,6 +76,9 @@ class Finals(TimedResults):
             if not any(number in self.outcomes[trial] for trial in left):
                 return
             self.final_splits.append(number)
+            for budget, compared in zip(self._in_order(), by_budget, strict=True):
+                if any(number in self.outcomes[trial] for trial in compared):
+                    self.compared_on.setdefault(budget, []).append(number)
 
     def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
         """Return the best for a budget, without those that are far below: at most so many."""

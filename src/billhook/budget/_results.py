@@ -56,6 +56,8 @@ class TrialResults:
         How many splits trials run on.
     final_splits : list of int
         The splits that finalists were compared on.
+    compared_on : dict of int to list of int
+        Which of these the best for each budget were compared on, whatever size they had aimed at.
     finals_are_quick : bool
         Whether models of finalists were made as those of trials: then what was known of these counts as well.
     """
@@ -64,6 +66,7 @@ class TrialResults:
     outcomes: dict[Trial, dict[int, TrialOutcome]]
     n_splits: int
     final_splits: list[int]
+    compared_on: dict[int, list[int]]
     finals_are_quick: bool
 
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
@@ -109,10 +112,8 @@ class TrialResults:
         return tuple(score - self._easier(number) for number, score in known.items())
 
     def _finals_of(self, budget: int | None) -> list[int]:
-        """Return the final splits that models for a budget, or for the last, were compared on: some or all."""
-        budget = self.budgets[-1] if budget is None else budget
-        known = {number for trial, by_split in self.outcomes.items() if trial.budget == budget for number in by_split}
-        return [number for number in self.final_splits if number in known]
+        """Return the final splits that the best for a budget, or for the last, were compared on: some or all."""
+        return self.compared_on.get(self.budgets[-1] if budget is None else budget, [])
 
     def _easier(self, number: int) -> float:
         """Return by how much scores on a split are higher than on the first, in the mean over trials of both."""

@@ -88,6 +88,7 @@ class Search(Finals):
         self.stage = "evaluating"
         self.n_done = 0
         self.final_splits = []
+        self.compared_on = {}
         self.finals_are_quick = False
         self.is_interrupted = False
         self.is_built = False

@@ -43,6 +43,7 @@ def report_on(
     # It may have run on others too, which do not count where not all that it was compared with did.
     outcomes = [search.outcomes[best.trial][number] for number in best.splits]
     judged = _judged(runner, outcomes)
+    highest = highest_score(scoring)
     confusion, errors = _mistakes(runner.rows, judged)
     return FitReport(
         title=title,
@@ -53,7 +54,8 @@ def report_on(
         budget=budget,
         nbytes=packed.nbytes,
         target=None if target is None else target.name,
-        scores=best.scores,
+        # What is expected on a split by those on others may come to more.
+        scores=tuple(min(score, highest) for score in best.scores),
         interval=_interval(judged, runner, best, outcomes, scoring, _end_of_interval(search.clock)),
         points=_points(search, best),
         stages=next((o.stages for o in search.outcomes[best.trial].values() if o.stages), ()),
