@@ -86,7 +86,7 @@ def other_models(search: Search, best: Candidate, budget: int) -> tuple[tuple[Ot
     packed with the defaults. A library that fails is noted: what the search has found is not lost by it.
     """
     runner = search.comparing if best.is_final else search.trying
-    numbers = search.final_splits if best.is_final else list(range(search.n_splits))
+    numbers = best.splits
     splits = [runner.split(number) for number in numbers]
     notes = [
         f"{name} is not installed, and so not compared with: pip install {module}."

@@ -94,7 +94,7 @@ class SingleValueLeaves:
     def go_on(self, function: str, arguments: str) -> str:
         return f"return {function}({arguments});"
 
-    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002 - as in the others
         most = int(self.number.max()) * max(self.column.count(c) for c in range(len(self.base)))
         total = "uint_fast16_t" if most < 2**16 else "uint32_t"
         lines = []
@@ -118,11 +118,11 @@ class SumLeaves(SingleValueLeaves):
         self.argument = f", {self.returns} sum"
         self.next = _in_chains(self.column)
 
-    def leaf(self, node: int, sums: str, following: str) -> str:  # noqa: ARG002
+    def leaf(self, node: int, sums: str, following: str) -> str:  # noqa: ARG002 - as in the others
         sum_ = f"({self.returns})(sum + {self.number[node]})" if self.number[node] else "sum"
         return f"return {following}(x, {sum_});" if following else f"return {sum_};"
 
-    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002 - as in the others
         is_first = set(range(len(functions))) - set(self.next)
         lines = []
         for c, base in enumerate(self.base):
@@ -245,7 +245,7 @@ static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
     def go_on(self, function: str, arguments: str) -> str:
         return f"return {function}({arguments});"
 
-    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002 - as in the others
         declared = f"    {self.returns} at;\n"
         base = self.base.tolist()
         if self.in_pairs:
@@ -309,7 +309,7 @@ static APART void add_leaf(const uint8_t *leaf, {self.total} *sums)
 }}
 """
 
-    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002
+    def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002 - as in the others
         lines = [f"add_leaf(leaves[{function}({features})], sums);" for function in functions]
         lines += [f"scores[{c}] = (int32_t)sums[{c}] + ({base});" for c, base in enumerate(self.base.tolist())]
         declared = f"    {self.total} sums[{self.width}] = {{{', '.join(['0'] * self.width)}}};\n"
