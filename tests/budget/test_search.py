@@ -141,6 +141,20 @@ def test_what_is_near_many_models_is_tried_where_all_near_the_best_is_known(monk
     assert set(tried) <= set(search._canonical(own))
 
 
+def test_trials_that_come_to_the_same_model_are_compared_once():
+    runner = runner_of(load_iris)
+    search = search_of(runner, (2_000, 4_000), n_trials=2)
+    stumps = replace(runner.canonical(GrowthConfig("boosted", 2, 0.3, 5, 16)), max_tests=1)
+    small = Trial(2_000, stumps, CompressionConfig(rounding="alone"))
+    other = replace(small, compression=CompressionConfig(leaf_bits=8, rounding="alone"))
+    trials = [small, replace(small, budget=4_000), other]
+    search._run(trials, 0, is_quick=True)
+    first, second, third = (search.outcomes[trial][0].packed for trial in trials)
+    assert first == second != third
+    assert len(search.candidates(4_000)) == 3
+    assert len(search._finalists(4_000, 8)) == 2
+
+
 def test_of_numbers_as_many_are_compared_as_there_is_room_for():
     search = search_of(runner_of(load_diabetes), (600,), n_trials=12, perfect=1.0)
     search._explore()

@@ -20,6 +20,8 @@ ALL_SPLITS_TAKE = 2.0
 TOO_LONG = 1.3
 # Trials whose scores lie further below the best, in what may be chance, are not compared.
 FAR_BELOW = 3.0
+# Where one model only is left, it goes on until it was scored on so many rows.
+ENOUGH_SCORED = 1_000
 
 
 class Finals(TimedResults):
@@ -67,7 +69,8 @@ class Finals(TimedResults):
                 n_kept = n_left if budget == self.budgets[-1] or not self._counts_last_most else -(-n_left // 4)
                 finalists = self._finalists(budget, n_kept, final=number > FIRST_FINAL)
                 by_budget.append([candidate.trial for candidate in finalists])
-            if number > FIRST_FINAL and max(map(len, by_budget)) < 2:
+            n_scored = len(self.final_splits) * self.comparing.n_held_out
+            if n_scored >= ENOUGH_SCORED and max(map(len, by_budget)) < 2:
                 return
             # The best for each budget, then the second, so that all have been compared when the time is up.
             ranked = (trial for rank in zip_longest(*by_budget) for trial in rank if trial is not None)
@@ -81,8 +84,8 @@ class Finals(TimedResults):
                     self.compared_on.setdefault(budget, []).append(number)
 
     def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
-        """Return the best for a budget, without those that are far below: at most so many."""
-        best = self.candidates(budget, final=final)[:most]
+        """Return the best for a budget, without those that are far below: at most so many, all different models."""
+        best = _different(self.candidates(budget, final=final), most)
         # By how much scores differ by chance is known of shares of one only; of numbers, a single row can be far off.
         if not best or self.perfect != 1.0 or self.trying.rows.classes is None:
             return best
@@ -140,3 +143,16 @@ class Finals(TimedResults):
         is_of_numbers = self.trying.rows.classes is None
         chance = 0.5 * max(1.0 - score, 1e-6) if is_of_numbers else np.sqrt(max(1.0 - score, 0.002))
         return float(chance / np.sqrt(self.trying.n_held_out))
+
+
+def _different(candidates: list[Candidate], most: int) -> list[Candidate]:
+    """Return the first candidates whose models are not the same bytes, at most so many.
+
+    Trials that aim at different sizes come to the same model where all that is grown fits the smaller one.
+    """
+    different: dict[bytes, Candidate] = {}
+    for one in candidates:
+        if len(different) == most:
+            break
+        different.setdefault(one.packed.data.tobytes(), one)
+    return list(different.values())
