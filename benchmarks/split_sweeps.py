@@ -48,7 +48,8 @@ def swept(
 
 class _Sweep:
     def __init__(self, forest, codes, y, weight, loss, only_known, least_gain) -> None:
-        assert not forest.n_sets and (loss != "mse" or forest.classes is None)
+        assert not forest.n_sets
+        assert loss != "mse" or forest.classes is None
         self.source, self.codes, self.weight = forest, codes, weight
         self.y = y if forest.classes is None else np.searchsorted(forest.classes, y)
         self.loss, self.least_gain = loss, least_gain
