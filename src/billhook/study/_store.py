@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FILE = "results.sqlite"
 REST = ("-journal", "-wal", "-shm")
+# Errors of SQLite that undoing a transaction meets where nothing can be written.
+UNDOING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR_DELETE)
 FORMAT = 1
 WAIT_SECONDS = 120.0
 TABLES = f"""
@@ -82,7 +84,11 @@ class StepRecord:
 
 
 class Store:
-    """The results file of a folder. Any number of processes of a machine may write to it at once."""
+    """The results file of a folder. Any number of processes of a machine may write to it at once.
+
+    What a process that was killed has written of a transaction is undone by whoever opens the file next, also if it
+    `is_read` only: SQLite does that with its journal, and for that it must be allowed to write to the folder.
+    """
 
     def __init__(self, folder: Path, *, is_read: bool = False) -> None:
         self.path = folder / FILE
@@ -90,8 +96,10 @@ class Store:
         if not self.path.exists():
             raise ResultsError(f"{folder} holds no results of a study")
         with self._errors():
-            where = f"{self.path.resolve().as_uri()}?mode={'ro' if is_read else 'rw'}"
+            where = f"{self.path.resolve().as_uri()}?mode=rw"  # or, of a file that cannot be written to, ro
             self._connection = sqlite3.connect(where, timeout=WAIT_SECONDS, check_same_thread=False, uri=True)
+            if is_read:
+                self._connection.execute("PRAGMA query_only = 1")
             kept = self._connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
             health = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if health != "ok":
@@ -208,6 +216,11 @@ def _said(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         text = str(error)
+        if Path(f"{path}-journal").exists() and getattr(error, "sqlite_errorcode", None) in UNDOING:
+            raise ResultsError(
+                f"a process was killed while it wrote to {path}, and what it began has to be undone, but nothing "
+                f"can be written there ({text}). Make it and its folder writable, or copy the folder to where it is"
+            ) from error
         if "full" in text:
             raise ResultsError(
                 f"the disk of {path} is full. What was written before is there: make room, and run it again"
