@@ -112,6 +112,14 @@ def test_studies_are_listed(capsys):
         (["run", "{own}", "--out", "{new}", "--resume"], "holds no results to go on with: leave --resume out"),
         (["run", "{own}", "--out", "{new}", "--backend", "dask"], "--backend dask needs the address of a scheduler"),
         (
+            ["run", "{own}", "--out", "{new}", "--worker-timeout", "60"],
+            "--worker-timeout is for the workers of a clus",
+        ),
+        (
+            ["run", "{own}", "--out", "{new}", "--scheduler", "tcp://127.0.0.1:9", "--worker-timeout", "-1"],
+            "--worker-timeout must be 0 to 10,000,000 seconds, not -1",
+        ),
+        (
             ["run", "{own}", "--out", "{new}", "--backend", "local", "--scheduler", "x"],
             "--scheduler is for --backend dask",
         ),

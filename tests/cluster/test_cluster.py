@@ -16,7 +16,7 @@ from billhook.budget import DaskExecutor, TrainingRows, _fit_table, build, fit, 
 from billhook.budget._distributed import build_on_cluster
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.cli import main
-from billhook.cluster import _client, _distributed_rows
+from billhook.cluster import _distributed_rows
 from billhook.cluster._client import ClusterError, connect
 from billhook.cluster._descent import ClusterDescent, merge_on_cluster, refine_on_cluster
 from billhook.cluster._growing import grow_on_cluster
@@ -387,13 +387,12 @@ def test_no_scheduler_is_a_clear_error():
         connect("tcp://127.0.0.1:9", timeout=0.5)
 
 
-def test_a_cluster_without_workers_is_a_clear_error(monkeypatch):
-    monkeypatch.setattr(_client, "PATIENCE", 0.3)
+def test_a_cluster_without_workers_is_a_clear_error():
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))
     with (
         distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
-        connect(cluster.scheduler_address) as lonely,
+        connect(cluster.scheduler_address, worker_timeout=0.3) as lonely,
         pytest.raises(ClusterError, match=r"the scheduler at tcp://127\.0\.0\.1:\d+ has had no worker for 0.3 sec"),
     ):
         refine_on_cluster(lonely, forest, Partitions.from_arrays(X, y, n_parts=2))

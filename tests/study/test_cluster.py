@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 import billhook as bh
+from billhook._progress import shown_by
 from billhook.cli import main
+from billhook.cluster import ClusterError, _client, connect, send
 from billhook.study import DataSource, Method, Study
 from billhook.study import _dask_backend as backends
 
@@ -85,12 +87,62 @@ def test_a_worker_that_is_killed_costs_time_only(cluster, tmp_path):
     assert_same(there, here)
 
 
+@pytest.fixture
+def lonely(monkeypatch):
+    """Return a cluster without workers, which is said at once."""
+    monkeypatch.setattr(_client, "UNTIL_SAID", 0.0)
+    with distributed.LocalCluster(
+        n_workers=0, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+
+
+def test_where_there_is_no_worker_a_study_says_so_and_waits(lonely, tmp_path):
+    study = replace(STUDY, data=STUDY.data[1:])
+    here = bh.study.run(study, tmp_path / "here")
+    notes = []
+
+    def let_come(_done, _n_runs, note):
+        if "no worker for" in note and not any("no worker for" in note for note in notes):
+            lonely.scale(2)
+        notes.append(note)
+
+    there = bh.study.run(study, tmp_path / "there", scheduler=lonely.scheduler_address, progress=let_come)
+    assert_same(there, here)
+    assert f"after 600 s this ends: start some with `dask worker {lonely.scheduler_address}`" in notes[0]
+    assert "there are workers again" in notes
+
+
+def test_without_workers_for_long_a_study_ends_and_goes_on_later(lonely, tmp_path):
+    study = replace(STUDY, data=STUDY.data[1:])
+    with pytest.raises(ClusterError, match=r"has had no worker for 0.2 seconds; start some with `dask worker tcp://"):
+        bh.study.run(study, tmp_path / "there", scheduler=lonely.scheduler_address, worker_timeout=0.2)
+    there = bh.study.run(study, tmp_path / "there", n_jobs=2)
+    assert_same(there, bh.study.run(study, tmp_path / "here"))
+
+
+def test_work_on_a_cluster_without_workers_tells_who_shows_progress(lonely):
+    told = []
+
+    def show(_done, total, **words):
+        told.append((words["doing"], total, words["amount"]))
+
+    with (
+        connect(lonely.scheduler_address, worker_timeout=0.2) as client,
+        shown_by(show),
+        pytest.raises(ClusterError, match="no worker"),
+    ):
+        send(client, "data")
+    assert [(doing, total) for doing, total, _ in told] == [("waiting for workers", 0.2)]
+    assert "no worker for 0 s, and after 0.2 s this ends" in told[0][2]
+
+
 def test_the_command_line_runs_on_a_cluster(cluster, tmp_path, capsys):
     text = 'data = ["iris"]\nfolds = 2\ntrees = 8\nmax_leaves = [4]\nn_trees = [2]\n[[methods]]\nlabel = "RF"\n'
     (tmp_path / "own.toml").write_text(text)
     folder = tmp_path / "results"
     command = ["study", "run", str(tmp_path / "own.toml"), "--out", str(folder), "--backend", "dask"]
-    assert main([*command, "--scheduler", cluster.scheduler_address]) == 0
+    assert main([*command, "--scheduler", cluster.scheduler_address, "--worker-timeout", "60"]) == 0
     assert "2 done" in capsys.readouterr().out
 
 

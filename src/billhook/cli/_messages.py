@@ -64,6 +64,7 @@ PARAMETERS = (
     "threshold_bits",
     "time_limit",
     "validation_fraction",
+    "worker_timeout",
 )
 NAMES = "|".join(PARAMETERS)
 WITH_UNDERSCORE = "|".join(name for name in PARAMETERS if "_" in name)

@@ -28,6 +28,7 @@ def run_list(_: argparse.Namespace) -> None:
 def run_run(arguments: argparse.Namespace) -> None:
     """Run a study, show how far it is, and say what came of it."""
     from billhook import study as studies
+    from billhook.cluster import WORKER_TIMEOUT
 
     _check(arguments)
     study = studies.read(arguments.study)
@@ -57,6 +58,7 @@ def run_run(arguments: argparse.Namespace) -> None:
                 skip_missing=arguments.skip_missing,
                 retry=arguments.retry,
                 any_version=arguments.any_version,
+                worker_timeout=WORKER_TIMEOUT if arguments.worker_timeout is None else arguments.worker_timeout,
                 progress=display,
             )
             _interrupt.finish()
@@ -144,6 +146,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--backend dask needs the address of a scheduler: --scheduler tcp://...")
     if arguments.backend == "local" and arguments.scheduler is not None:
         raise ValueError("--scheduler is for --backend dask")
+    if arguments.worker_timeout is not None and arguments.scheduler is None:
+        raise ValueError("--worker-timeout is for the workers of a cluster: give its --scheduler, or leave it out")
     if arguments.jobs == 0:
         raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
     if arguments.folds is not None and arguments.folds < 2:

@@ -1,12 +1,13 @@
 """Work on a Dask cluster, for rows that no single machine holds."""
 
-from billhook.cluster._client import ClusterError, connect, reach, send, workers_of
+from billhook.cluster._client import WORKER_TIMEOUT, ClusterError, connect, reach, send, workers_of
 from billhook.cluster._descent import merge_on_cluster, refine_on_cluster
 from billhook.cluster._growing import grow_on_cluster
 from billhook.cluster._map import ClusterWorkers, map_on_cluster
 from billhook.cluster._partitions import Partition, Partitions
 
 __all__ = [
+    "WORKER_TIMEOUT",
     "ClusterError",
     "ClusterWorkers",
     "Partition",

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
+
+from billhook._progress import tell_progress
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -12,18 +14,34 @@ Result = TypeVar("Result")
 # How often work that was lost with a worker is done again before giving up.
 ATTEMPTS = 5
 # Seconds: without any worker until giving up, between two looks whether there are any, and until a scheduler answers.
-PATIENCE, PAUSE, TO_CONNECT = 30.0, 2.0, 10.0
+WORKER_TIMEOUT, PAUSE, TO_CONNECT = 600.0, 2.0, 10.0
+# Seconds without any worker until that is said, and until it is said again.
+UNTIL_SAID, BETWEEN_SAYINGS = 2.0, 30.0
+
+
+class WaitingForWorkers(NamedTuple):
+    """How long a client waits where there are no workers, and who is told."""
+
+    timeout: float
+    say: Callable[[str], None] | None
 
 
 # A client that was closed has forgotten where its scheduler was.
 ADDRESSES: "WeakKeyDictionary[Client, str]" = WeakKeyDictionary()
+WAITING: "WeakKeyDictionary[Client, WaitingForWorkers]" = WeakKeyDictionary()
 
 
 class ClusterError(RuntimeError):
     """The cluster cannot be reached, or has lost all its workers, or loses them again and again."""
 
 
-def connect(address: str, *, timeout: float = TO_CONNECT) -> "Client":
+def connect(
+    address: str,
+    *,
+    timeout: float = TO_CONNECT,
+    worker_timeout: float = WORKER_TIMEOUT,
+    say: Callable[[str], None] | None = None,
+) -> "Client":
     """Return a client of the scheduler at this address, or say that none answers.
 
     Parameters
@@ -32,31 +50,49 @@ def connect(address: str, *, timeout: float = TO_CONNECT) -> "Client":
         As the scheduler prints it, such as ``tcp://10.0.0.1:8786``.
     timeout : float
         Seconds to wait for an answer.
+    worker_timeout : float
+        Seconds that work on the cluster waits while there is no worker at all, before or after others have died.
+    say : function, optional
+        Told that there is no worker, again and again, and that there are some again; by default whoever shows how far
+        the work has come.
     """
     try:
         from distributed import Client
     except ImportError:
         raise ImportError("to work on a cluster, pip install 'billhook[dask]'") from None
     try:
-        return Client(address, timeout=timeout)
+        client = Client(address, timeout=timeout)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no scheduler answers at {address} ({error}); start one with `dask scheduler`, or check the address"
         ) from error
+    WAITING[client] = WaitingForWorkers(worker_timeout, say)
+    return client
 
 
 def workers_of(client: "Client") -> dict[str, int]:
     """Return the addresses of the workers, and how many threads each has; wait a while if there are none."""
-    deadline = time.monotonic() + PATIENCE
+    timeout, say = WAITING.get(client, WaitingForWorkers(WORKER_TIMEOUT, None))
+    start, next_saying = time.monotonic(), UNTIL_SAID
     while True:
         workers: dict[str, int] = reach(client, client.nthreads)
+        seconds = time.monotonic() - start
         if workers:
+            if say is not None and next_saying > UNTIL_SAID:
+                say("there are workers again")
             return workers
-        if time.monotonic() > deadline:
+        start_some = f"start some with `dask worker {address_of(client)}`"
+        if seconds > timeout:
             raise ClusterError(
-                f"the scheduler at {address_of(client)} has had no worker for {PATIENCE:g} seconds; "
-                f"start some with `dask worker {address_of(client)}`"
+                f"the scheduler at {address_of(client)} has had no worker for {timeout:g} seconds; {start_some}"
             )
+        if seconds >= next_saying:
+            text = f"no worker for {seconds:.0f} s, and after {timeout:g} s this ends: {start_some}"
+            if say is None:
+                tell_progress("waiting for workers", seconds, timeout, text)
+            else:
+                say(text)
+            next_saying += BETWEEN_SAYINGS
         time.sleep(0.1)
 
 

@@ -3,13 +3,13 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from billhook.cluster import connect, map_on_cluster, reach, send, workers_of
+from billhook.cluster import WORKER_TIMEOUT, connect, map_on_cluster, reach, send, workers_of
 from billhook.datasets import DataSet
 from billhook.study._data import load_again
 from billhook.study._job import Done, Job
@@ -30,8 +30,10 @@ class DaskBackend:
     A worker that dies costs time, not results: what it had told is known, and another does the rest.
     """
 
-    def __init__(self, address: str, store: Store) -> None:
-        self.client = connect(address)
+    def __init__(
+        self, address: str, store: Store, *, worker_timeout: float = WORKER_TIMEOUT, say: Callable[[str], None]
+    ) -> None:
+        self.client = connect(address, worker_timeout=worker_timeout, say=say)
         self.store = store
 
     def map(self, jobs: list[Job], n_at_once: int) -> Generator[Done, None, None]:  # noqa: ARG002 - it has the workers it has

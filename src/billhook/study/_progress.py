@@ -30,6 +30,11 @@ class ProgressMonitor:
         self.note = f"{unit.data}, fold {unit.fold}, {unit.base}: {seconds:.0f} s"
         self._tell()
 
+    def say(self, note: str) -> None:
+        """Tell something else of the work."""
+        self.note = note
+        self._tell()
+
     def __enter__(self) -> "ProgressMonitor":
         with not_interrupted():
             self._thread.start()

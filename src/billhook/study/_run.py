@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from joblib import effective_n_jobs
 
 from billhook.analysis import FAILED, TIMED_OUT
+from billhook.cluster import WORKER_TIMEOUT
 from billhook.study._dask_backend import DaskBackend
 from billhook.study._local_backend import LocalBackend
 from billhook.study._plan import DatasetSummary, by_memory, plan_of
@@ -45,6 +46,7 @@ def run(
     skip_missing: bool = False,
     retry: bool = False,
     any_version: bool = False,
+    worker_timeout: float = WORKER_TIMEOUT,
     progress: Progress | None = None,
 ) -> "pd.DataFrame":
     """Make all runs of a study that are not in the folder yet; return the table of all.
@@ -72,25 +74,34 @@ def run(
         Whether runs that failed or timed out are made again.
     any_version : bool
         Whether to go on with results of other versions of Billhook, NumPy or scikit-learn.
+    worker_timeout : float
+        Seconds to wait while the cluster has no worker at all; then the study ends, and can be gone on with.
     progress : function, optional
-        Told how many runs are there, of how many, and what was finished last.
+        Told how many runs are there, of how many, and what was finished last, or that there is no worker.
     """
     folder = Path(folder).resolve()
     n_jobs = effective_n_jobs(n_jobs)
     if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
         raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
+    if not 0.0 <= worker_timeout < MOST_SECONDS:
+        raise ValueError(f"worker_timeout must be 0 to {MOST_SECONDS:,.0f} seconds, not {worker_timeout:g}")
     datasets = DatasetSummary(study, skip_missing)
     with _alone(folder), closing(_open(folder, study, datasets, any_version)) as store:
         plan = plan_of(study, store, datasets, time_limit, RETRIED if retry else ())
         shares = list(by_memory(plan.jobs, n_jobs, memory_limit))
-        backend: Backend = LocalBackend(store) if scheduler is None else DaskBackend(scheduler, store)
+        monitor = ProgressMonitor(store, len(plan.keys), progress)
+        backend: Backend = (
+            LocalBackend(store)
+            if scheduler is None
+            else DaskBackend(scheduler, store, worker_timeout=worker_timeout, say=monitor.say)
+        )
         with closing(backend):
             store.set_meta("runs", len(plan.keys))
             store.set_meta("data", store.get_meta("data", {}) | datasets.contents)
             store.set_meta("missing", list(datasets.missing))
             store.delete(plan.repeated)
             store.add(plan.skipped)
-            with ProgressMonitor(store, len(plan.keys), progress) as monitor:
+            with monitor:
                 for jobs, n_at_once in shares:
                     with closing(backend.map(jobs, n_at_once)) as done:
                         for unit, seconds in done:

@@ -62,6 +62,9 @@ def _add_run(actions: Any) -> None:
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="processes (default: one a core)")
     parser.add_argument("--backend", choices=("local", "dask"), help="processes here (default), or a Dask cluster")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, as tcp://10.0.0.1:8786")
+    parser.add_argument(
+        "--worker-timeout", type=float, metavar="S", help="seconds to wait where there is no worker (default: 600)"
+    )
     parser.add_argument("--memory-limit", metavar="SIZE", help="for all processes together, as 8GB")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds that a single run may take")
     parser.add_argument("--resume", action="store_true", help="go on; an error if there is nothing to go on with")
