@@ -34,8 +34,15 @@ from billhook.refinement import MergePasses, merge
 CLASSES = ("eeg", "elec", "chess", "satimage", "connect", "magic", "adult", "bank")
 BUDGET_OF_CLASSES, BUDGET_OF_NUMBERS = 2048, 1024
 # Those that are learned anew with each choice: of two classes, of more, and of numbers.
-TRIED = {1: [TWO_CLASSES[n] for n in (1, 2, 4)], 2: list(MORE_CLASSES[:3])}
-TRIED_NUMBERS = [e for e in NUMBERS if e.row_share == 1.0 and e.overgrow == 2.0 and not e.smoothing][:3]
+TRIED = {
+    1: [TWO_CLASSES[n]._replace(sweeps=0) for n in (1, 2, 4)],
+    2: [entry._replace(sweeps=0) for entry in MORE_CLASSES[:3]],
+}
+TRIED_NUMBERS = [
+    entry._replace(sweeps=0)
+    for entry in NUMBERS
+    if entry.row_share == 1.0 and entry.overgrow == 2.0 and not entry.smoothing
+][:3]
 MOST_ROWS = 36_000
 AS_IT_IS = "as it is"
 # Of merging: rounds, and passes before, between and after them.
@@ -59,6 +66,14 @@ def merged_from(overgrow: float) -> Callable[[Trial], Trial]:
     return changed
 
 
+def with_other_splits(n_sweeps: int) -> Callable[[Trial], Trial]:
+    def changed(trial: Trial) -> Trial:
+        compression = replace(trial.compression, sweeps=n_sweeps)
+        return replace(trial, compression=compression if compression.l2 is not None else trial.compression)
+
+    return changed
+
+
 CHOICES: dict[str, Callable[[Trial], Trial]] = {
     AS_IT_IS: lambda trial: trial,
     "codes of 2 bits more": finer,
@@ -76,6 +91,8 @@ CHOICES: dict[str, Callable[[Trial], Trial]] = {
     "smoothed targets": grown_with(smoothing=1.0),
     "half smoothed targets": grown_with(smoothing=0.5),
     "merged from 3 x": merged_from(3.0),
+    "splits chosen again": with_other_splits(1),
+    "splits chosen again 4 times": with_other_splits(4),
     "merged in twice the rounds": lambda trial: trial,
     "codebook in twice the rounds": lambda trial: trial,
 }

@@ -158,6 +158,7 @@ def results():
     )
 
     import billhook as bh
+    from billhook.refinement import KnownTests, choose_splits
     from in_parts import Here, refined_in_parts
     from made_up import random_forest, rows_of_categories, tricky_rows, with_sets
 
@@ -230,6 +231,9 @@ def results():
             )
             merged = bh.merge(forest, X, y, max_leaves=100, loss=loss)
             yield f"merge, {loss}, {n_classes}", digest(merged.value, merged.threshold)
+            tests = KnownTests(merged, np.asarray(X, np.float32))
+            chosen = choose_splits(merged, tests, y, loss=loss, sample_weight=np.full(len(y), 1.25))
+            yield f"choose splits, {loss}, {n_classes}", digest(chosen.feature, chosen.threshold, chosen.row_weight)
             if loss in ("cross_entropy", "mse"):
                 for options in [{}, {"codebook": 16}, {"codebook": 16, "scales": "class"}]:
                     if n_classes <= 2 and options:

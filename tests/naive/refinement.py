@@ -181,6 +181,9 @@ def row_losses(loss, score, target, width):
             return ((score - own) ** 2).sum(axis=1) / 2
         return (np.maximum(1.0 - (2.0 * own - 1.0) * score, 0.0) ** 2).sum(axis=1) / 2
     s, error = score[:, 0], np.abs(target - score[:, 0])
+    if loss.startswith("quantile_"):
+        share = float(loss.removeprefix("quantile_"))
+        return np.where(target > s, share, 1.0 - share) * error
     return {
         "cross_entropy": lambda: np.logaddexp(0.0, np.where(target > 0.0, -s, s)),
         "poisson": lambda: np.exp(s) - target * s,
@@ -246,3 +249,74 @@ def slopes_of_row(loss, score, target, width):
         "absolute": (error * straight, straight),
         "huber": (error * of_huber, of_huber),
     }[loss]
+
+
+def passes_test(forest, node, x):
+    """Return whether a row goes left at a node."""
+    number = x[forest.feature[node]]
+    if math.isnan(number):
+        return bool(forest.missing_left[node])
+    which = forest.category_set[node]
+    if which < 0:
+        return bool(number <= forest.threshold[node])
+    category, begin, end = int(number) if -1 < number < 1 << 24 else -1, *map(int, forest.set_offset[which : which + 2])
+    word = begin + category // 32
+    return bool(category >= 0 and word < end and int(forest.set_bits[word]) >> category % 32 & 1)
+
+
+def choose_splits(forest, X, target, loss, weight, width=1.0, least_gain=1e-9):
+    """Return (a node that has the test, left, right) of all nodes after each split was chosen again.
+
+    `target` is what the loss compares scores with: see `row_losses`.
+    """
+    pair = forest.value.shape[1] == 2
+    table = forest.value * np.repeat(forest.tree_weight, np.diff(forest.offset))[:, None]
+    base = forest.base
+    if pair:
+        table, base = table[:, 1:] - table[:, :1], base[1:] - base[:1]
+    n_values = table.shape[1]
+    known = {}
+    for node in np.flatnonzero(forest.feature >= 0):
+        of_node = (forest.feature, forest.missing_left, forest.category_set, forest.threshold)
+        known.setdefault(tuple(each[node].item() for each in of_node), int(node))
+    tests = [known[test] for test in sorted(known)]
+    passes = {node: np.array([passes_test(forest, node, x) for x in X], bool) for node in tests}
+    has = np.array([known.get(tuple(each[node].item() for each in of_node), -1) for node in range(forest.n_nodes)])
+    left, right = forest.left.copy(), forest.right.copy()
+
+    def leaf_of(begin, node, n):
+        while has[begin + node] >= 0:
+            node = (left if passes[has[begin + node]][n] else right)[begin + node]
+        return begin + node
+
+    def losses(tree, rows, leaves):
+        score = np.tile(base, (len(rows), 1)).astype(float)
+        for i, n in enumerate(rows):
+            for k in range(forest.n_trees):
+                leaf = leaves[i] if k == tree else leaf_of(forest.offset[k], 0, n)
+                score[i, forest.tree_column[k] : forest.tree_column[k] + n_values] += table[leaf]
+        return row_losses(loss, score, target[rows], width) * weight[rows]
+
+    for tree, begin in enumerate(forest.offset[:-1]):
+        reaching = {0: np.arange(len(X))}
+        for node in range(forest.offset[tree + 1] - begin):
+            if has[begin + node] >= 0:
+                goes_left = passes[has[begin + node]][reaching[node]]
+                reaching[left[begin + node]] = reaching[node][goes_left]
+                reaching[right[begin + node]] = reaching[node][~goes_left]
+        for node in reversed(range(forest.offset[tree + 1] - begin)):
+            at, rows = begin + node, reaching[node]
+            if has[at] < 0 or not rows.size:
+                continue
+            on_left = losses(tree, rows, [leaf_of(begin, left[at], n) for n in rows])
+            on_right = losses(tree, rows, [leaf_of(begin, right[at], n) for n in rows])
+            stake = least_gain * (np.abs(on_left) + np.abs(on_right)).sum()
+            best = (np.where(passes[has[at]][rows], on_left, on_right).sum(), has[at], False)
+            for test, is_turned in itertools.product(tests, (False, True)):
+                total = np.where(passes[test][rows] != is_turned, on_left, on_right).sum()
+                if total < best[0] - stake:
+                    best = (total, test, is_turned)
+            has[at] = best[1]
+            if best[2]:
+                left[at], right[at] = right[at], left[at]
+    return has, left, right

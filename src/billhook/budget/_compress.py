@@ -11,7 +11,7 @@ from billhook._deadline import OutOfTimeError
 from billhook.budget._space import CompressionConfig
 from billhook.forest import Forest
 from billhook.packing import Coding, Packed, pack_on_codes, size_on_codes
-from billhook.refinement import QUICK, merge, refine
+from billhook.refinement import QUICK, KnownTests, choose_splits, merge, refine
 
 PASSES = 5
 TRIES = 3
@@ -65,6 +65,14 @@ class CodedRows:
             random_state=0,
         )
 
+    def sweep(self, forest: Forest, l2: float, n_sweeps: int) -> Forest:
+        """Return the forest with splits chosen again so many times, and leaf values learned again after each."""
+        for _ in range(n_sweeps):
+            tests = KnownTests(forest, self.codes)
+            chosen = choose_splits(forest, tests, self.y, loss=self.loss, sample_weight=self.weight)
+            forest = self.refine(chosen, l2)
+        return forest
+
 
 class TooSmallError(ValueError):
     """A budget that not even one split fits."""
@@ -73,7 +81,7 @@ class TooSmallError(ValueError):
 class CompressedStages(NamedTuple):
     """What compression made: the trees it started from, the forest that fits, and the packed model.
 
-    `saved` is how many bytes rounding and sharing took from what was counted for the forest.
+    `saved` is how many bytes rounding, sharing and other splits took from what was counted for the forest.
     """
 
     grown: Forest
@@ -101,13 +109,14 @@ def compress(
     best: CompressedStages | None = None
     for n_left in reversed(range(TRIES)):
         try:
-            first, fitted = _fitted(sizes, compression, limit, rows)
+            first, small = _small_enough(sizes, compression, limit, rows)
+            fitted = small if compression.l2 is None else rows.sweep(small, compression.l2, compression.sweeps)
             packed = _packed(fitted, coding, compression, rows)
         except OutOfTimeError:
             if best is None:
                 raise
             break
-        saved = size(fitted) - packed.nbytes
+        saved = size(small) - packed.nbytes
         if packed.nbytes <= budget and (best is None or packed.nbytes > best.packed.nbytes):
             best = CompressedStages(first, fitted, packed, saved)
         next_limit = limits.next(limit, first.n_trees, packed.nbytes, saved)
@@ -120,7 +129,7 @@ def compress(
     return best
 
 
-def _fitted(
+def _small_enough(
     sizes: "SizesByTrees", compression: CompressionConfig, limit: int, rows: CodedRows
 ) -> tuple[Forest, Forest]:
     """Return the trees to start from, and the forest cut off or merged until it takes at most `limit` bytes."""

@@ -16,8 +16,8 @@ from billhook.budget._splits import TrainingRows
 FILE, VERSION = "search.json", 1
 # Evaluated again at first: the best for the budget, and for each smaller one.
 BEST, BEST_OF_SMALLER = 12, 3
-# Choices of growing that records of before do not have, and what they were then.
-BEFORE = {"smoothing": 0.0}
+# Choices that records of before do not have, and what they were then.
+BEFORE = {"smoothing": 0.0, "sweeps": 0}
 # Arguments of `fit_table` that may be paths, and what is said of those that cannot stand in a file.
 PATHS = ("table", "model", "costs")
 UNKEPT = "unkept"
@@ -147,10 +147,9 @@ def read_record(folder: str | PathLike[str]) -> SearchRecord:
 def _trial_of(entry: Mapping[str, Any]) -> Trial:
     if entry["growth"]["family"] not in get_args(EnsembleFamily):
         raise ValueError(f"there is no family {entry['growth']['family']!r}")
-    known = BEFORE | entry["growth"]
-    growth = GrowthConfig(**{each.name: known[each.name] for each in fields(GrowthConfig)})
-    compression = CompressionConfig(
-        **{each.name: entry["compression"][each.name] for each in fields(CompressionConfig)}
+    growth, compression = (
+        config(**{each.name: (BEFORE | entry[what])[each.name] for each in fields(config)})
+        for what, config in (("growth", GrowthConfig), ("compression", CompressionConfig))
     )
     if type(entry["budget"]) is not int:
         raise TypeError("a budget is a whole number")

@@ -71,6 +71,8 @@ class CompressionConfig:
     rounding : {"scores", "labels", "alone"}
         How leaf values are rounded: so that later trees make up for the error in the scores, or in the fit to the
         labels, or each value by itself.
+    sweeps : int
+        How many times the splits are chosen again among the tests in use, and leaf values refined once more.
     """
 
     overgrow: float = 1.0
@@ -79,6 +81,7 @@ class CompressionConfig:
     codebook: int | None = None
     by_class: bool = False
     rounding: LeafRounding = "scores"
+    sweeps: int = 0
 
     @property
     def packing(self) -> dict[str, Any]:
@@ -111,6 +114,7 @@ LEAF_BITS = (2, 8)
 CODEBOOKS = (8, 1024)
 L2_VALUES = (None, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 OVERGROW_VALUES = (1.0, 1.5, 2.0, 3.0)
+SWEEPS = (0, 1, 4)
 MIN_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # From many tests to few.
 MAX_TESTS = (0, 512, 256, 128, 64)
@@ -164,10 +168,10 @@ def neighbours(trial: Trial) -> list[Trial]:
 
 
 def is_sensible(trial: Trial) -> bool:
-    """Whether the choices go together: merging refines, and a codebook needs labels."""
+    """Whether the choices go together: merging and other splits refine, and a codebook needs labels."""
     compression = trial.compression
-    merges_unrefined = compression.overgrow > 1.0 and compression.l2 is None
-    return not merges_unrefined and not (compression.codebook is not None and compression.rounding != "labels")
+    changes_unrefined = (compression.overgrow > 1.0 or compression.sweeps > 0) and compression.l2 is None
+    return not changes_unrefined and not (compression.codebook is not None and compression.rounding != "labels")
 
 
 def settings_of(trial: Trial) -> dict[str, Any]:
@@ -197,6 +201,8 @@ def settings_of(trial: Trial) -> dict[str, Any]:
     settings["overgrow"] = compression.overgrow
     if compression.l2 is not None:
         settings["l2"] = compression.l2
+    if compression.sweeps:
+        settings["sweeps"] = compression.sweeps
     settings["leaf_bits"] = compression.leaf_bits
     if compression.codebook is not None:
         settings |= {"codebook": compression.codebook, "by_class": compression.by_class}
@@ -240,6 +246,7 @@ def _neighbouring_compressions(compression: CompressionConfig) -> list[Compressi
     near += [replace(compression, l2=l2) for l2 in _beside(compression.l2, L2_VALUES)]
     more_and_fewer_bits = (compression.leaf_bits - 1, compression.leaf_bits + 1)
     near += [replace(compression, leaf_bits=bits) for bits in more_and_fewer_bits if _is_in(bits, LEAF_BITS)]
+    near += [replace(compression, sweeps=sweeps) for sweeps in _beside(compression.sweeps, SWEEPS)]
     near += [replace(compression, rounding=name) for name in ROUNDINGS if name != compression.rounding]
     if compression.codebook is not None:
         near += [

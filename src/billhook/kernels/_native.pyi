@@ -246,6 +246,44 @@ def add_weighted_trees(
 def slopes_of_trees(
     leaf: NDArray[Any], offset: Int64s, value: Floats, rows: Int64s, slope: Floats, sums: Floats, /
 ) -> None: ...
+def choose_splits_one(
+    bucket: NDArray[np.uint16],
+    first: UInt32s,
+    group: UInt32s,
+    test: Int32s,
+    left: Int32s,
+    right: Int32s,
+    leaf: Int32s,
+    value: Floats,
+    column: int,
+    state: Floats,
+    target: Floats,
+    weight: Floats,
+    loss: int,
+    width: float,
+    n_rows: Int64s,
+    row_weight: Floats,
+    /,
+) -> int: ...
+def choose_splits_many(
+    bucket: NDArray[np.uint16],
+    first: UInt32s,
+    group: UInt32s,
+    test: Int32s,
+    left: Int32s,
+    right: Int32s,
+    leaf: Int32s,
+    value: Floats,
+    column: int,
+    state: Floats,
+    target: UInt64s,
+    weight: Floats,
+    loss: int,
+    width: float,
+    n_rows: Int64s,
+    row_weight: Floats,
+    /,
+) -> int: ...
 def choose_entries(
     leaf: LeafIds,
     first: UInt64s,

@@ -8,6 +8,7 @@
 /* An entry for the function py_NAME; what it does is said in `_native.pyi` and beside the kernel. */
 #define METHOD(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 
+extern PyMethodDef choosing_methods[];
 extern PyMethodDef codebook_methods[];
 extern PyMethodDef descent_methods[];
 extern PyMethodDef descent_rows_methods[];

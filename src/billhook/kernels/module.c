@@ -5,6 +5,7 @@
 static int add_functions(PyObject *module)
 {
     PyMethodDef *lists[] = {
+        choosing_methods,
         codebook_methods,
         descent_methods,
         descent_rows_methods,

@@ -16,6 +16,7 @@ from billhook.refinement._options import RefinementOptions
 from billhook.refinement._problem import Problem, kernel_targets
 from billhook.refinement._refine import refine
 from billhook.refinement._report import MergeReport, RefinementReport
+from billhook.refinement._split_sweeps import KnownTests, choose_splits
 
 __all__ = [
     "LOSSES",
@@ -34,6 +35,8 @@ __all__ = [
     "Problem",
     "RefinementOptions",
     "RefinementReport",
+    "KnownTests",
+    "choose_splits",
     "find_leaves",
     "kernel_targets",
     "loss_named",

@@ -42,6 +42,7 @@ PHRASES: dict[str, Callable[[Any], str]] = {
         "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
     ),
     "l2": lambda l2: "leaf values not refined" if l2 is None else f"leaf values refined with L2 {l2:g}",
+    "sweeps": lambda n: f"splits chosen again {n} times" if n > 1 else "splits chosen again" if n else "",
     "leaf_bits": lambda n: f"leaf values quantized to {n} bits",
     "codebook": lambda n: "" if n is None else f"codebook of {n} leaves",
     "by_class": lambda by_class: "one scale per class" if by_class else "",
