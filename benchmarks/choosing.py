@@ -6,11 +6,11 @@ One search for all sizes, of so many seconds of the processor, on one thread, fo
 rule chooses among the same finalists, by the same splits of the training rows, and its choice is learned from all of
 these. Printed are accuracies on the test rows, which no rule sees.
 
-    mean rank   the best mean of the ranks in accuracy and in log loss: what the search does
+    mean rank   the best mean of the ranks in accuracy and in log loss
     accuracy    the highest
     log loss    the lowest
     smallest    the fewest bytes, among those whose accuracy is not lower by more than a standard error of the paired
-                difference to the best by mean rank, over the splits
+                difference to the best by mean rank, over the splits: what the search does
     both        the same, and whose log loss is not higher by more than its standard error
 """
 

@@ -1,17 +1,18 @@
 """What is tried first, and which of the finalists is chosen."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.stats import rankdata
+from scipy.stats import rankdata, sem
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.metrics import log_loss
 
 from billhook.budget import Clock, Search, ThreadExecutor, TrainingRows
 from billhook.budget._portfolio import MORE_CLASSES, NUMBERS, TWO_CLASSES, first_trials
-from billhook.budget._results import Candidate, _by_mean_rank, _by_rank_on_splits
+from billhook.budget._results import Candidate, _by_mean_rank, _by_rank_on_splits, _smallest_as_good
 from billhook.budget._scoring import score_of, tempered_log_loss
 from billhook.budget._search import START_BATCH
 from billhook.budget._space import MOST_LEAVES, SOON_SHARED, CompressionConfig, GrowthConfig, Trial, is_sensible
@@ -94,6 +95,37 @@ def test_what_was_known_of_finalists_of_numbers_counts_where_they_are_made_quick
     by_score = sorted((once_better, better), key=lambda one: -one.score_to_rank)
     assert _by_rank_on_splits(by_score) == [better, once_better]
     assert _by_rank_on_splits([once_better, better]) == [better, once_better]
+
+
+def finalist(nbytes, *scores, classes=(0, 1)):
+    return Candidate(nbytes, nbytes, scores, SimpleNamespace(classes=classes), True)
+
+
+def test_of_finalists_that_are_not_told_apart_the_smallest_is_chosen():
+    random = np.random.default_rng(0)
+    n_smaller = 0
+    for _ in range(50):
+        finalists = [finalist(int(nbytes), *random.normal(0.9, 0.01, 4)) for nbytes in random.permutation(99)[:5]]
+        best = finalists[0]
+        lower = [np.subtract(best.scores, one.scores) for one in finalists]
+        as_good = [
+            one.nbytes for one, by in zip(finalists, lower, strict=True) if not by.any() or by.mean() <= sem(by)
+        ]
+        assert _smallest_as_good(finalists).nbytes == min(as_good)
+        n_smaller += min(as_good) < best.nbytes
+    assert 5 < n_smaller < 45
+
+
+def test_the_first_is_chosen_of_numbers_on_one_split_and_where_others_have_no_score():
+    small = finalist(10, 0.9, 0.9)
+    assert _smallest_as_good([finalist(20, 0.9, 0.9), small]) is small
+    for finalists in (
+        [finalist(20, 0.9, 0.9, classes=None), finalist(10, 0.9, 0.9, classes=None)],
+        [finalist(20, 0.9), finalist(10, 0.9)],
+        [finalist(20, 0.9, 0.9), finalist(10, -np.inf, 0.9), finalist(10, np.nan, 0.9)],
+        [finalist(20, -np.inf, -np.inf), finalist(10, -np.inf, -np.inf)],
+    ):
+        assert _smallest_as_good(finalists) is finalists[0]
 
 
 def test_only_finalists_chosen_by_accuracy_have_a_log_loss():

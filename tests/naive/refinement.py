@@ -259,7 +259,10 @@ def passes_test(forest, node, x):
     which = forest.category_set[node]
     if which < 0:
         return bool(number <= forest.threshold[node])
-    category, begin, end = int(number) if -1 < number < 1 << 24 else -1, *map(int, forest.set_offset[which : which + 2])
+    category, begin, end = (
+        int(number) if -1 < number < 1 << 24 else -1,
+        *map(int, forest.set_offset[which : which + 2]),
+    )
     word = begin + category // 32
     return bool(category >= 0 and word < end and int(forest.set_bits[word]) >> category % 32 & 1)
 

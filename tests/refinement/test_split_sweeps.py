@@ -5,7 +5,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import billhook as bh
 from billhook.forest import Forest
-from billhook.refinement import Problem, KnownTests, choose_splits, loss_named, losses_for
+from billhook.refinement import KnownTests, Problem, choose_splits, loss_named, losses_for
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import CATEGORIES, random_forest, rows_of_categories, tricky_rows, with_sets
 from naive import refinement as naive

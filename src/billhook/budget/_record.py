@@ -147,13 +147,15 @@ def read_record(folder: str | PathLike[str]) -> SearchRecord:
 def _trial_of(entry: Mapping[str, Any]) -> Trial:
     if entry["growth"]["family"] not in get_args(EnsembleFamily):
         raise ValueError(f"there is no family {entry['growth']['family']!r}")
-    growth, compression = (
-        config(**{each.name: (BEFORE | entry[what])[each.name] for each in fields(config)})
-        for what, config in (("growth", GrowthConfig), ("compression", CompressionConfig))
-    )
+    growth = GrowthConfig(**_choices_of(GrowthConfig, entry["growth"]))
+    compression = CompressionConfig(**_choices_of(CompressionConfig, entry["compression"]))
     if type(entry["budget"]) is not int:
         raise TypeError("a budget is a whole number")
     return Trial(entry["budget"], growth, compression)
+
+
+def _choices_of(config: type[GrowthConfig | CompressionConfig], known: Mapping[str, Any]) -> dict[str, Any]:
+    return {each.name: known[each.name] if each.name in known else BEFORE[each.name] for each in fields(config)}
 
 
 def settings_to_keep(**arguments: Any) -> dict[str, Any]:

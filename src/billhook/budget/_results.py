@@ -139,12 +139,15 @@ class TrialResults:
         return 0
 
     def best(self, budget: int) -> Candidate | None:
-        """Return the best of the finalists, or else of all: where the best of all could not be compared in time."""
+        """Return the best of the finalists, or else of all: where the best of all could not be compared in time.
+
+        Of finalists that predict classes, and that are not told apart from the best, it is the smallest.
+        """
         finalists, tried = self.candidates(budget, final=True), self.candidates(budget)
         if not finalists or not tried:
             return next(iter(finalists or tried), None)
         was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
-        return finalists[0] if was_compared else tried[0]
+        return _smallest_as_good(finalists) if was_compared else tried[0]
 
 
 @lru_cache(maxsize=10_000)
@@ -156,6 +159,24 @@ def name_of(trial: Trial) -> str:
 def is_packed_alike(one: Trial, other: Trial) -> bool:
     """Whether models of two trials are packed in the same way, for the same budget."""
     return one.budget == other.budget and one.compression.packing == other.compression.packing
+
+
+def _smallest_as_good(finalists: list[Candidate]) -> Candidate:
+    """Return the smallest of those not told apart from the first: for numbers, and one split, the first itself.
+
+    Told apart are scores that are lower, in the mean over the splits, by more than the standard error of the mean.
+    """
+    best = finalists[0]
+    if best.packed.classes is None or len(best.scores) < 2:
+        return best
+
+    def is_as_good(one: Candidate) -> bool:
+        if not np.isfinite(best.scores + one.scores).all():
+            return False
+        lower = np.subtract(best.scores, one.scores)
+        return bool(lower.mean() <= lower.std(ddof=1) / np.sqrt(lower.size))
+
+    return min((one for one in finalists if one is best or is_as_good(one)), key=lambda one: one.nbytes)
 
 
 def _by_rank_on_splits(candidates: list[Candidate]) -> list[Candidate]:
