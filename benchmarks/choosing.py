@@ -10,8 +10,8 @@ these. Printed are accuracies on the test rows, which no rule sees.
     accuracy    the highest
     log loss    the lowest
     smallest    the fewest bytes, among those whose accuracy is not lower by more than a standard error of the paired
-                difference to the best by mean rank, over the splits: what the search does
-    both        the same, and whose log loss is not higher by more than its standard error
+                difference to the best by mean rank, over the splits
+    both        the same, and whose log loss is not higher by more than its standard error: what the search does
 """
 
 import argparse

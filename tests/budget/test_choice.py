@@ -1,7 +1,6 @@
 """What is tried first, and which of the finalists is chosen."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -97,33 +96,37 @@ def test_what_was_known_of_finalists_of_numbers_counts_where_they_are_made_quick
     assert _by_rank_on_splits([once_better, better]) == [better, once_better]
 
 
-def finalist(nbytes, *scores, classes=(0, 1)):
-    return Candidate(nbytes, nbytes, scores, SimpleNamespace(classes=classes), True)
+def finalist(nbytes, scores, losses):
+    return Candidate(nbytes, nbytes, scores, None, True, losses)
 
 
 def test_of_finalists_that_are_not_told_apart_the_smallest_is_chosen():
     random = np.random.default_rng(0)
     n_smaller = 0
     for _ in range(50):
-        finalists = [finalist(int(nbytes), *random.normal(0.9, 0.01, 4)) for nbytes in random.permutation(99)[:5]]
-        best = finalists[0]
-        lower = [np.subtract(best.scores, one.scores) for one in finalists]
-        as_good = [
-            one.nbytes for one, by in zip(finalists, lower, strict=True) if not by.any() or by.mean() <= sem(by)
+        finalists = [
+            finalist(int(nbytes), tuple(random.normal(0.9, 0.01, 4)), tuple(random.normal(0.4, 0.1, 4)))
+            for nbytes in random.permutation(99)[:8]
         ]
+        best, as_good = finalists[0], []
+        for one in finalists:
+            lower, more = np.subtract(best.scores, one.scores), np.subtract(one.losses, best.losses)
+            if one is best or (lower.mean() <= sem(lower) and more.mean() <= sem(more)):
+                as_good.append(one.nbytes)
         assert _smallest_as_good(finalists).nbytes == min(as_good)
         n_smaller += min(as_good) < best.nbytes
     assert 5 < n_smaller < 45
 
 
-def test_the_first_is_chosen_of_numbers_on_one_split_and_where_others_have_no_score():
-    small = finalist(10, 0.9, 0.9)
-    assert _smallest_as_good([finalist(20, 0.9, 0.9), small]) is small
+def test_the_first_is_chosen_on_one_split_without_log_losses_and_where_others_have_no_score():
+    small = finalist(10, (0.9, 0.9), (0.3, 0.3))
+    assert _smallest_as_good([finalist(20, (0.9, 0.9), (0.3, 0.3)), small]) is small
     for finalists in (
-        [finalist(20, 0.9, 0.9, classes=None), finalist(10, 0.9, 0.9, classes=None)],
-        [finalist(20, 0.9), finalist(10, 0.9)],
-        [finalist(20, 0.9, 0.9), finalist(10, -np.inf, 0.9), finalist(10, np.nan, 0.9)],
-        [finalist(20, -np.inf, -np.inf), finalist(10, -np.inf, -np.inf)],
+        [finalist(20, (0.9, 0.9), ()), finalist(10, (0.9, 0.9), ())],
+        [finalist(20, (0.9,), (0.3,)), finalist(10, (0.9,), (0.3,))],
+        [finalist(20, (0.9, 0.9), (0.3, 0.3)), finalist(10, (-np.inf, 0.9), (0.3, 0.3))],
+        [finalist(20, (0.9, 0.9), (0.3, 0.3)), finalist(10, (0.9, 0.9), (0.3, np.nan))],
+        [finalist(20, (-np.inf, -np.inf), (0.3, 0.3)), finalist(10, (-np.inf, -np.inf), (0.3, 0.3))],
     ):
         assert _smallest_as_good(finalists) is finalists[0]
 

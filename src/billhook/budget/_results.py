@@ -141,7 +141,7 @@ class TrialResults:
     def best(self, budget: int) -> Candidate | None:
         """Return the best of the finalists, or else of all: where the best of all could not be compared in time.
 
-        Of finalists that predict classes, and that are not told apart from the best, it is the smallest.
+        Of finalists that neither accuracy nor log loss tells apart from the best it is the smallest.
         """
         finalists, tried = self.candidates(budget, final=True), self.candidates(budget)
         if not finalists or not tried:
@@ -162,21 +162,26 @@ def is_packed_alike(one: Trial, other: Trial) -> bool:
 
 
 def _smallest_as_good(finalists: list[Candidate]) -> Candidate:
-    """Return the smallest of those not told apart from the first: for numbers, and one split, the first itself.
+    """Return the smallest of those that neither accuracy nor log loss tells apart from the first.
 
-    Told apart are scores that are lower, in the mean over the splits, by more than the standard error of the mean.
+    Without log losses, and on one split, it is the first itself.
     """
     best = finalists[0]
-    if best.packed.classes is None or len(best.scores) < 2:
-        return best
 
     def is_as_good(one: Candidate) -> bool:
-        if not np.isfinite(best.scores + one.scores).all():
-            return False
-        lower = np.subtract(best.scores, one.scores)
-        return bool(lower.mean() <= lower.std(ddof=1) / np.sqrt(lower.size))
+        return not _is_told_apart(best.scores, one.scores) and not _is_told_apart(one.losses, best.losses)
 
+    if len(best.losses) < 2:
+        return best
     return min((one for one in finalists if one is best or is_as_good(one)), key=lambda one: one.nbytes)
+
+
+def _is_told_apart(higher: tuple[float, ...], lower: tuple[float, ...]) -> bool:
+    """Whether the differences are, in the mean over the splits, more than the standard error of their mean."""
+    if not np.isfinite(higher + lower).all():
+        return True
+    by = np.subtract(higher, lower)
+    return bool(by.mean() > by.std(ddof=1) / np.sqrt(by.size))
 
 
 def _by_rank_on_splits(candidates: list[Candidate]) -> list[Candidate]:
