@@ -47,9 +47,10 @@ lint-style: .venv/.installed-dev
 lint-c: .venv/.installed-dev
 	$(BIN)/python tools/check-c --shipped --tidy
 
-# Small changes to the source, each against the tests of its folder: SECONDS says for how long, SEED=N which.
+# Small changes to the source, each against the tests that reach it: SECONDS says for how long, SEED=N which, MUTANTS of
+# which folders, and how many, such as MUTANTS='packing:20 kernels:5'.
 mutants: .venv/.installed-dev
-	$(BIN)/python tools/mutants --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python tools/mutants --seconds $(SECONDS) --seed $(SEED) $(MUTANTS)
 
 # The site, in build/docs: every example is executed, warnings are errors, and nothing is loaded from elsewhere.
 docs: .venv/.installed-dev
