@@ -71,6 +71,12 @@ def test_of_a_random_forest_the_trees_that_do_best_together_come_first():
     assert runner.judge(runner.build(trial, split), split) > 0.75
 
 
+def test_splits_are_chosen_again_more_or_less_often_only_where_they_were():
+    for sweeps, near in ((0, set()), (1, {0, 4}), (4, {1})):
+        trial = Trial(1024, GrowthConfig("boosted", 16, 0.3, 7, 64), CompressionConfig(2.0, 30.0, 5, sweeps=sweeps))
+        assert {other.compression.sweeps for other in neighbours(trial)} - {sweeps} == near
+
+
 def test_neighbours_differ_little_and_make_sense():
     trial = Trial(4096, GrowthConfig("boosted", 16, 0.3, 7, 64), CompressionConfig(1.5, 1.0, 4, 64, True, "labels"))
     near = neighbours(trial)

@@ -246,7 +246,8 @@ def _neighbouring_compressions(compression: CompressionConfig) -> list[Compressi
     near += [replace(compression, l2=l2) for l2 in _beside(compression.l2, L2_VALUES)]
     more_and_fewer_bits = (compression.leaf_bits - 1, compression.leaf_bits + 1)
     near += [replace(compression, leaf_bits=bits) for bits in more_and_fewer_bits if _is_in(bits, LEAF_BITS)]
-    near += [replace(compression, sweeps=sweeps) for sweeps in _beside(compression.sweeps, SWEEPS)]
+    if compression.sweeps:  # where it was tried it may help; classes gain less than the time is worth
+        near += [replace(compression, sweeps=sweeps) for sweeps in _beside(compression.sweeps, SWEEPS)]
     near += [replace(compression, rounding=name) for name in ROUNDINGS if name != compression.rounding]
     if compression.codebook is not None:
         near += [
