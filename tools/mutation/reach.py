@@ -199,7 +199,8 @@ def traced(files, make_tracer, source=None):
             tracer = make_tracer()
             import pytest
 
-            pytest.main([*OPTIONS, *files], plugins=[tracer])
+            if pytest.main([*OPTIONS, *files], plugins=[tracer]) > 1:
+                os._exit(1)
             with os.fdopen(writer, "w") as file:
                 json.dump(tracer.result(), file)
             status = 0
@@ -210,5 +211,5 @@ def traced(files, make_tracer, source=None):
         said = file.read()
     os.waitpid(child, 0)
     if not said:
-        raise SystemExit(f"what tests reach could not be found: {' '.join(files)}")
+        raise SystemExit(f"what tests reach could not be found, do they run? {' '.join(files)}")
     return json.loads(said)
