@@ -7,6 +7,13 @@
 /* By so much of the losses on both sides, at least, has another test to be better: what is less may be rounding. */
 #define LEAST_GAIN 1e-9
 
+/* Where rows go from a node: those in a bucket of its group up to the last that passes go to the first child. The
+   children of a leaf are itself. */
+typedef struct {
+    uint32_t group, last;
+    uint32_t child[2];
+} Step;
+
 /* The scratch of a tree, cut into its parts. */
 typedef struct {
     double *more;       /* (rows) what a row loses more on the left than on the right, times its weight */
@@ -18,7 +25,15 @@ typedef struct {
     uint32_t *leaf, *other;      /* by place in this order: the leaf now, and that on the other side of a split */
     uint32_t *begin, *middle, *end; /* (nodes) */
     uint32_t *spare;
+    Step *step;      /* (nodes) */
+    uint32_t *depth; /* (nodes) of the longest way to a leaf */
 } Scratch;
+
+/* How many numbers rows and leaves have, and whether the states are those of a log loss: constants where it pays. */
+typedef struct {
+    size_t n_columns, n_values;
+    int is_log;
+} Kind;
 
 /* A test, whether its rows go right instead of left, and the sum of `more` over the rows that go left. */
 typedef struct {
@@ -35,7 +50,7 @@ size_t numbers_to_choose(const TestBuckets *tests, const SplitTree *tree, size_t
 
 size_t ids_to_choose(const TestBuckets *tests, const SplitTree *tree)
 {
-    return 4 * tests->n_rows + 3 * tree->n_nodes;
+    return 4 * tests->n_rows + 4 * tree->n_nodes + tree->n_nodes * (sizeof(Step) / sizeof(uint32_t));
 }
 
 INLINE Scratch as_scratch(const TestBuckets *tests, const SplitTree *tree, size_t n_columns, double *numbers,
@@ -59,6 +74,8 @@ INLINE Scratch as_scratch(const TestBuckets *tests, const SplitTree *tree, size_
     s.begin = s.spare + n_rows;
     s.middle = s.begin + tree->n_nodes;
     s.end = s.middle + tree->n_nodes;
+    s.depth = s.end + tree->n_nodes;
+    s.step = (Step *)(s.depth + tree->n_nodes);
     return s;
 }
 
@@ -66,6 +83,20 @@ INLINE int passes(const TestBuckets *tests, size_t test, size_t row)
 {
     const size_t group = tests->group[test];
     return tests->first[group] + tests->bucket[row * tests->n_groups + group] <= test;
+}
+
+/* Note where rows go from a node, whose children are known. */
+INLINE void find_step(const TestBuckets *tests, const SplitTree *tree, size_t node, const Scratch *s)
+{
+    if (tree->leaf[node] >= 0) {
+        s->step[node] = (Step){0, 0, {(uint32_t)node, (uint32_t)node}};
+        s->depth[node] = 0;
+        return;
+    }
+    const uint32_t test = (uint32_t)tree->test[node], group = tests->group[test];
+    const uint32_t left = (uint32_t)tree->left[node], right = (uint32_t)tree->right[node];
+    s->step[node] = (Step){group, test - tests->first[group], {left, right}};
+    s->depth[node] = 1 + (s->depth[left] > s->depth[right] ? s->depth[left] : s->depth[right]);
 }
 
 /* Put rows in order: those of a node side by side, those of its left child first. */
@@ -114,51 +145,60 @@ INLINE double changed(const int is_log, double state, double by)
 }
 
 /* Change the states of all rows by their leaves. */
-INLINE void change_states(const SplitTree *tree, const SplitRows *rows, size_t n_rows, const int is_log,
+INLINE void change_states(const SplitTree *tree, const SplitRows *rows, size_t n_rows, const Kind kind,
                           const double *by, const Scratch *s)
 {
     for (size_t i = 0; i < n_rows; i++) {
-        double *state = rows->state + s->order[i] * rows->n_columns + tree->column;
-        const double *of_leaf = by + s->leaf[i] * tree->n_values;
-        for (size_t c = 0; c < tree->n_values; c++)
-            state[c] = changed(is_log, state[c], of_leaf[c]);
+        double *state = rows->state + s->order[i] * kind.n_columns + tree->column;
+        const double *of_leaf = by + s->leaf[i] * kind.n_values;
+        for (size_t c = 0; c < kind.n_values; c++)
+            state[c] = changed(kind.is_log, state[c], of_leaf[c]);
     }
 }
 
-/* Return the number of the leaf that a row comes to from a node. */
-INLINE uint32_t leaf_from(const TestBuckets *tests, const SplitTree *tree, size_t node, size_t row)
+/* Write the numbers of the leaves that rows come to from a node. No step depends on one before by a branch: all rows
+   take as many as there are on the longest way. */
+INLINE void leaves_from(const TestBuckets *tests, const SplitTree *tree, uint32_t from, size_t n, const uint32_t *row,
+                        const Scratch *s, uint32_t *RESTRICT leaf)
 {
-    while (tree->leaf[node] < 0)
-        node = (size_t)(passes(tests, (size_t)tree->test[node], row) ? tree->left[node] : tree->right[node]);
-    return (uint32_t)tree->leaf[node];
+    for (size_t i = 0; i < n; i++)
+        leaf[i] = from;
+    for (uint32_t depth = s->depth[from]; depth > 0; depth--)
+        for (size_t i = 0; i < n; i++) {
+            const Step *step = s->step + leaf[i];
+            leaf[i] = step->child[tests->bucket[row[i] * tests->n_groups + step->group] > step->last];
+        }
+    for (size_t i = 0; i < n; i++)
+        leaf[i] = (uint32_t)tree->leaf[leaf[i]];
 }
 
-INLINE void with_leaf(const SplitTree *tree, const SplitRows *rows, const int is_log, size_t row, const double *in,
-                      double *state)
+INLINE void with_leaf(const SplitTree *tree, const SplitRows *rows, const Kind kind, size_t row, const double *in,
+                      double *RESTRICT state)
 {
-    memcpy(state, rows->state + row * rows->n_columns, rows->n_columns * sizeof *state);
-    for (size_t c = 0; c < tree->n_values; c++)
-        state[tree->column + c] = changed(is_log, state[tree->column + c], in[c]);
+    for (size_t c = 0; c < kind.n_columns; c++)
+        state[c] = rows->state[row * kind.n_columns + c];
+    for (size_t c = 0; c < kind.n_values; c++)
+        state[tree->column + c] = changed(kind.is_log, state[tree->column + c], in[c]);
 }
 
 /* Find, for all rows of a node, the leaf on the other side, and what they lose more on the left; return the sum of
    what they lose on both sides. */
-INLINE double compare_sides(const TestBuckets *tests, const SplitTree *tree, const SplitRows *rows, const int is_log,
-                          size_t node, const Scratch *s)
+INLINE double compare_sides(const TestBuckets *tests, const SplitTree *tree, const SplitRows *rows, const Kind kind,
+                            size_t node, const Scratch *s)
 {
     uint64_t label[DESCENT_BLOCK];
-    const size_t n_columns = rows->n_columns, n_values = tree->n_values;
+    const size_t n_columns = kind.n_columns, n_values = kind.n_values;
     double at_stake = 0.0;
     const uint32_t begin_of[2] = {s->begin[node], s->middle[node]}, end_of[2] = {s->middle[node], s->end[node]};
     for (size_t side = 0; side < 2; side++) {
-        const size_t across = (size_t)(side ? tree->left[node] : tree->right[node]);
+        const uint32_t across = (uint32_t)(side ? tree->left[node] : tree->right[node]);
         for (size_t begin = begin_of[side]; begin < end_of[side]; begin += DESCENT_BLOCK) {
             const size_t n = end_of[side] - begin < DESCENT_BLOCK ? end_of[side] - begin : DESCENT_BLOCK;
+            leaves_from(tests, tree, across, n, s->order + begin, s, s->other + begin);
             for (size_t i = 0; i < n; i++) {
                 const size_t row = s->order[begin + i];
-                s->other[begin + i] = leaf_from(tests, tree, across, row);
-                with_leaf(tree, rows, is_log, row, s->in + s->leaf[begin + i] * n_values, s->here + i * n_columns);
-                with_leaf(tree, rows, is_log, row, s->in + s->other[begin + i] * n_values, s->there + i * n_columns);
+                with_leaf(tree, rows, kind, row, s->in + s->leaf[begin + i] * n_values, s->here + i * n_columns);
+                with_leaf(tree, rows, kind, row, s->in + s->other[begin + i] * n_values, s->there + i * n_columns);
                 if (n_columns > 1)
                     label[i] = rows->label[row];
                 else
@@ -246,26 +286,36 @@ INLINE void count_rows(const TestBuckets *tests, const SplitTree *tree, const Sp
         }
 }
 
+INLINE size_t choose(const TestBuckets *tests, const SplitTree *tree, const SplitRows *rows, const Kind kind,
+                     const Scratch s)
+{
+    size_t n_changed = 0;
+    find_order(tests, tree, &s);
+    find_changes(tree, kind.is_log, &s);
+    change_states(tree, rows, tests->n_rows, kind, s.out, &s);
+    for (size_t node = tree->n_nodes; node-- > 0;) {
+        find_step(tests, tree, node, &s);
+        if (tree->leaf[node] >= 0 || s.begin[node] == s.end[node])
+            continue;
+        const double at_stake = compare_sides(tests, tree, rows, kind, node, &s);
+        const Choice best = best_choice(tests, tree, node, at_stake, &s);
+        if (best.test != (size_t)tree->test[node] || best.is_turned) {
+            apply_choice(tests, tree, node, &best, &s);
+            find_step(tests, tree, node, &s);
+            n_changed++;
+        }
+    }
+    change_states(tree, rows, tests->n_rows, kind, s.in, &s);
+    count_rows(tests, tree, rows, &s);
+    return n_changed;
+}
+
 HOT size_t choose_splits(const TestBuckets *tests, const SplitTree *tree, const SplitRows *rows, double *numbers,
                          uint32_t *ids)
 {
     const Scratch s = as_scratch(tests, tree, rows->n_columns, numbers, ids);
     const int is_log = is_log_loss(rows->loss);
-    size_t n_changed = 0;
-    find_order(tests, tree, &s);
-    find_changes(tree, is_log, &s);
-    change_states(tree, rows, tests->n_rows, is_log, s.out, &s);
-    for (size_t node = tree->n_nodes; node-- > 0;) {
-        if (tree->leaf[node] >= 0 || s.begin[node] == s.end[node])
-            continue;
-        const double at_stake = compare_sides(tests, tree, rows, is_log, node, &s);
-        const Choice best = best_choice(tests, tree, node, at_stake, &s);
-        if (best.test != (size_t)tree->test[node] || best.is_turned) {
-            apply_choice(tests, tree, node, &best, &s);
-            n_changed++;
-        }
-    }
-    change_states(tree, rows, tests->n_rows, is_log, s.in, &s);
-    count_rows(tests, tree, rows, &s);
-    return n_changed;
+    if (rows->n_columns > 1)
+        return choose(tests, tree, rows, (Kind){rows->n_columns, tree->n_values, is_log}, s);
+    return is_log ? choose(tests, tree, rows, (Kind){1, 1, 1}, s) : choose(tests, tree, rows, (Kind){1, 1, 0}, s);
 }
