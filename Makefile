@@ -26,7 +26,7 @@ fuzz: .venv/.installed-dev
 	BILLHOOK_FUZZ_UNTIL=$$(($$(date +%s) + $(SECONDS))) BILLHOOK_FUZZ_SECONDS=$$(($(SECONDS) / 4)) BILLHOOK_FUZZ_SEED=$(SEED) \
 	    $(BIN)/python -m pytest -q --numprocesses auto --maxprocesses 4 --hypothesis-profile=thorough --hypothesis-seed=$(SEED) $(FUZZ)
 
-# The C reader of blobs on made-up ones, with sanitizers: SECONDS says for how long.
+# The C reader of blobs on made-up ones, with sanitizers, in each of four builds: SECONDS says for how long each.
 SECONDS ?= 600
 fuzz-c: .venv/.installed-dev
 	BILLHOOK_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q -s tests/codegen/runtimes/test_c.py -k whatever_bytes

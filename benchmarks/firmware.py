@@ -264,7 +264,7 @@ class Firmware:
             alone = [option for option in command if option != "start.c"]
             _call([*alone, *self.model.options, "-c", self._name(stem), "-o", compiled.name], folder)
         out = folder / f"{stem}-{target}-{repeat}-{prescaler}.elf"
-        _call([*command, "main.c", compiled.name, "-lm", "-o", out.name], folder)
+        _call([*command, *self.model.options, "main.c", compiled.name, "-lm", "-o", out.name], folder)
         return out
 
 

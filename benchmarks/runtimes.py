@@ -3,18 +3,21 @@
     python benchmarks/runtimes.py            # code of the C reader, and rows on devices beside C made for the model
     python benchmarks/runtimes.py --others   # and projects in all languages, built and tested on this machine
     python benchmarks/runtimes.py --boards   # and the compact layout on a board of each kind
+    python benchmarks/runtimes.py --times    # only: how long a row takes in all languages on this machine
     BILLHOOK_DATA=folder python benchmarks/runtimes.py --data --tools    # with eeg and satimage, and other tools
 
 Random forests of 16 trees; thresholds of 8 bits, leaves of 4. Other tools are those of `other_tools.py` that are
 installed, with the same forests. Flash is what the compilers count; cycles (AVR) and instructions (Cortex-M0) are
 those of the emulators, which repeat exactly. Classes of all rows are compared with Python's. Projects for this
-machine test their scores themselves. On boards, scores are compared with Python's to the last bit.
+machine test their scores themselves. On boards, and in the programs of `--times`, scores are compared with those of
+Python to the last bit.
 """
 
 import argparse
 import json
 import subprocess
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +25,7 @@ import numpy as np
 from emit_vs_others import stored
 from firmware import Firmware, Model
 from other_tools import emlearn_model, m2cgen_model, micromlgen_model, tl2cgen_model
+from row_times import print_times
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 
@@ -53,6 +57,17 @@ BOARDS = (
     "raspberry-pi-zero",
     "linux-x86_64",
 )
+# What a reader is compiled without: macros of billhook.h, less BH_NO_.
+FLOAT_STEPS = ("RANKS", "KEYS", "CATEGORIES", "SYMMETRIC", "MISSING", "FACTORS")
+PARTS = {
+    "of everything, labels only": (),
+    "without `KEYS`, `CATEGORIES`, `SYMMETRIC`": ("KEYS", "CATEGORIES", "SYMMETRIC"),
+    "and without `RANKS`, `MISSING`, `FACTORS`": FLOAT_STEPS,
+    "and for two classes, without `MULTICLASS`": (*FLOAT_STEPS, "MULTICLASS"),
+    "and for rows of whole numbers, without `FLOATS`": (*FLOAT_STEPS, "MULTICLASS", "FLOATS"),
+    "and without `CHECKSUM`": (*FLOAT_STEPS, "MULTICLASS", "FLOATS", "CHECKSUM"),
+    "for two classes and rows of floats, with `RANKS` in place of `STEPS`": (*FLOAT_STEPS[1:], "MULTICLASS", "STEPS"),
+}
 N_ROWS = 6
 SOURCE = """#include "billhook.c" /* before row.h, whose macros it has as names */
 #include "row.h"
@@ -127,13 +142,24 @@ def made_for(packed, layout):
 
 
 def print_code(folder):
-    """Print the bytes of the reader's code, which are the same for every model."""
+    """Print the bytes of the reader's code, which are the same for every model, whole and without some parts."""
     packed, X = packed_forest("cancer 16 x 16")
     n_blob = len(packed.to_bytes(names=False))
-    program = Firmware(reader(packed, folder), np.ascontiguousarray(X[:1]))
-    program.expected = None  # only the size counts
-    sizes = [f"{program.on(target).flash - n_blob:,}" for target in TARGETS]
-    print(f"code of the reader: {sizes[0]} bytes on AVR, {sizes[1]} on Cortex-M0")
+    whole = reader(packed, folder)
+    print("\n| a reader | AVR | AVR, with `-mcall-prologues -mrelax` | Cortex-M0 |\n|---|---:|---:|---:|")
+    for what, parts in PARTS.items():
+        options = tuple(f"-DBH_NO_{part}=1" for part in parts)
+        model, rows = replace(whole, options=options), X[:1]
+        if "FLOATS" in parts:
+            model = replace(model, row="int16_t", source=SOURCE.replace("bh_predict(", "bh_predict_int16("))
+            rows = rows.astype(np.int16)
+        tight = replace(model, options=(*options, "-mcall-prologues", "-mrelax"))
+        sizes = []
+        for target, built in ((TARGETS[0], model), (TARGETS[0], tight), (TARGETS[1], model)):
+            program = Firmware(built, np.ascontiguousarray(rows))
+            program.expected = None  # only the size counts
+            sizes.append(f"{program.on(target).flash - n_blob:,}")
+        print(f"| {what} | {' | '.join(sizes)} |", flush=True)
 
 
 def print_rows(folder, names, tools):
@@ -205,12 +231,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--others", action="store_true", help="build and test the other runtimes on this machine too")
     parser.add_argument("--boards", action="store_true", help="the compact layout on a board of each kind too")
+    parser.add_argument("--times", action="store_true", help="only how long a row takes on this machine, by language")
     parser.add_argument("--data", action="store_true", help="eeg and satimage too, from the folder BILLHOOK_DATA")
     parser.add_argument("--tools", action="store_true", help="other tools beside it, as far as they are installed")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print_code(Path(folder) / "c")
         names = [*FORESTS, *(STORED if given.data else ())]
+        if given.times:
+            print_times(folder, {name: packed_forest(name) for name in names})
+            return
+        print_code(Path(folder) / "c")
         print_rows(Path(folder) / "c", names, TOOLS if given.tools else {})
         if given.others:
             print_others(folder, names)

@@ -11,7 +11,7 @@ from billhook.codegen._resources import runtime_source
 from billhook.codegen._runtime_c import blob_header
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
-ERRORS = ("ok", "not a blob", "wrong version", "cut off", "damaged", "invalid", "too large", "scratch")
+ERRORS = ("ok", "not a blob", "wrong version", "cut off", "damaged", "invalid", "too large", "scratch", "left out")
 # More than any bh_model takes.
 MODEL_BYTES = 1024
 HEADER = """#include <stdint.h>
@@ -60,9 +60,11 @@ class Reader:
         command = [compiler, *FLAGS, *options, "-shared", "-fPIC", "billhook.c", "-o", "reader.so"]
         subprocess.run(command, cwd=folder, check=True)
         self.library = ctypes.CDLL(str(folder / "reader.so"))
-        for function in (self.library.bh_scores, self.library.bh_scores_int16, self.library.bh_scores_uint8):
-            function.restype = ctypes.POINTER(ctypes.c_int32)
-        self.library.bh_value.restype = ctypes.c_float
+        for name in ("bh_scores", "bh_scores_int16", "bh_scores_uint8"):
+            if hasattr(self.library, name):
+                getattr(self.library, name).restype = ctypes.POINTER(ctypes.c_int32)
+        if hasattr(self.library, "bh_value"):
+            self.library.bh_value.restype = ctypes.c_float
         self.library.bh_error_text.restype = ctypes.c_char_p
 
     def open(self, blob, n_scratch=1 << 16):

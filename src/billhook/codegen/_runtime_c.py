@@ -1,5 +1,7 @@
 """The C reader of blobs, and a project around it."""
 
+from textwrap import fill
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +9,7 @@ from billhook.codegen._memory import DoesNotFitError, check_reader_fits
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._resources import filled_template, runtime_source
 from billhook.codegen._targets import Target
-from billhook.packing import Packed
+from billhook.packing import CategoryQuantizer, Packed, RankQuantizer, UniformQuantizer
 
 BYTES_A_LINE = 24
 AVR_ARRAY = 32_767
@@ -76,6 +78,24 @@ def n_scratch(packed: Packed) -> int:
     return packed.layout.n_columns + (packed.layout.n_used + 1) // 2
 
 
+def not_needed(packed: Packed) -> list[str]:
+    """Return the macros by which the reader leaves out what this model does not need."""
+    steps = [quantizer for quantizer in packed.quantizers if isinstance(quantizer, UniformQuantizer)]
+    needs = {
+        "MULTICLASS": packed.layout.n_columns > 1,
+        "RANKS": any(isinstance(quantizer, RankQuantizer) for quantizer in packed.quantizers),
+        "STEPS": not all(quantizer.is_by_keys for quantizer in steps),
+        "KEYS": any(quantizer.is_by_keys for quantizer in steps),
+        "CATEGORIES": any(isinstance(quantizer, CategoryQuantizer) for quantizer in packed.quantizers),
+        "MISSING": packed.layout.missing != "none",
+        "SYMMETRIC": packed.layout.is_symmetric,
+        "FACTORS": packed.layout.factor_bits > 0,
+        "VALUES": packed.classes is None,
+        "PROBABILITIES": packed.classes is not None,
+    }
+    return [f"BH_NO_{part}" for part, is_needed in needs.items() if not is_needed]
+
+
 def _main(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:
     cells = [[f"0x{bits:08X}u" for bits in row] for row in rows.view(np.uint32).tolist()]
     return filled_template(
@@ -104,6 +124,7 @@ def _readme(packed: Packed, prefix: str, n_rows: int, target: Target) -> str:
         n_rows=n_rows,
         declared="float y" if packed.classes is None else "int c",
         call="y = bh_value(&model, x)" if packed.classes is None else "c = bh_predict(&model, x)",
+        not_needed=fill(", ".join(f"`{macro}`" for macro in not_needed(packed)), 118),
         arduino=LIBRARY.format(prefix=prefix) if target.is_arduino else "",
         features="\n".join(f"{k}. {comment(feature)}" for k, feature in enumerate(names)),
     )

@@ -67,10 +67,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (row = 0; row < 4; row++) {
             for (k = 0; k < n_features; k++)
                 x[k] = row == 3 ? (float)(0.0 / values[0]) : values[(k * 5 + row * 3 + k / 8) % 8];
+#if !defined(BH_NO_FLOATS)
             answer = (float)bh_scores(&model, x)[0];
             answer = (float)bh_predict(&model, x);
             answer = bh_value(&model, x);
             bh_proba(&model, x, probabilities);
+#endif
             answer = (float)bh_predict_int16(&model, (const int16_t *)(const void *)x);
             answer = (float)bh_predict_uint8(&model, (const uint8_t *)(const void *)x);
         }

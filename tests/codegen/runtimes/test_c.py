@@ -19,9 +19,9 @@ from billhook.codegen import firmware_source, target_named, tools_for
 from billhook.codegen._measure import FIRMWARE, read_printed
 from billhook.codegen._memory import BLOB_READER_BYTES
 from billhook.codegen._resources import filled_firmware, runtime_source
-from billhook.codegen._runtime_c import n_scratch
+from billhook.codegen._runtime_c import n_scratch, not_needed
 from billhook.codegen._toolchains import compile_program, program_sizes, run_program
-from blob_answers import impossible_blobs, sealed
+from blob_answers import impossible_blobs, made_up_models, sealed
 from blob_models import MODELS, blob_model
 from c_reader import Reader, write_model, write_reader
 from made_up import forests, random_forest, tricky_rows
@@ -124,12 +124,98 @@ def test_fields_that_cannot_be_are_refused(reader):
         assert reader.open(blob) in ("invalid", "too large"), wrong
 
 
+# By which models may be refused; the others leave out functions, or the checksum.
+REFUSING = ("MULTICLASS", "RANKS", "STEPS", "KEYS", "CATEGORIES", "MISSING", "SYMMETRIC", "FACTORS")
+ONLY_ONE_SCORE = ("MULTICLASS", "CATEGORIES", "MISSING", "SYMMETRIC", "FACTORS")
+LEFT_OUT = {
+    **{part.lower(): (part,) for part in (*REFUSING, "FLOATS", "VALUES", "PROBABILITIES", "CHECKSUM")},
+    "one score of steps": (*ONLY_ONE_SCORE, "RANKS", "KEYS", "VALUES", "PROBABILITIES"),
+    "one score of ranks": (*ONLY_ONE_SCORE, "STEPS", "KEYS", "CHECKSUM"),
+    "one score of steps of whole numbers": (*ONLY_ONE_SCORE, "RANKS", "KEYS", "FLOATS"),
+    "categories": ("RANKS", "STEPS", "KEYS"),
+    "categories of whole numbers": ("RANKS", "STEPS", "KEYS", "FLOATS", "MISSING"),
+    "steps by floats of whole numbers": ("RANKS", "STEPS", "CATEGORIES", "FLOATS"),
+    "all": (*REFUSING, "FLOATS", "CHECKSUM"),
+}
+
+
+def whole_rows(rng, n_features):
+    """Return rows of int16, from end to end and of small numbers."""
+    rows = rng.integers(-32768, 32767, (40, n_features), dtype=np.int16, endpoint=True)
+    rows[:20] = rng.integers(-1, 17, (20, n_features))
+    rows[0], rows[1] = -32768, 32767
+    return rows
+
+
+@pytest.fixture(scope="module", params=LEFT_OUT)
+def smaller(request, tmp_path_factory):
+    """Return a reader without some parts, and which."""
+    parts = LEFT_OUT[request.param]
+    options = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all", *(f"-DBH_NO_{part}" for part in parts))
+    return Reader(tmp_path_factory.mktemp("reader"), *options), parts
+
+
+def test_a_reader_without_some_parts_opens_what_needs_none_of_them(smaller):
+    reader, parts = smaller
+    models = [blob_model(name) for name in MODELS] + made_up_models(60)
+    refused = set()
+    for packed, rows in models:
+        needed = set(REFUSING) & set(parts) - {macro.removeprefix("BH_NO_") for macro in not_needed(packed)}
+        model = reader.open(packed.to_bytes(names=False), n_scratch(packed))
+        assert (model == "left out") == bool(needed)
+        refused |= needed
+        if needed:
+            continue
+        if "FLOATS" in parts:
+            rows = whole_rows(np.random.default_rng(0), packed.n_features)
+            scores = reader.scores_of_whole(model, rows, packed.layout.n_columns)
+            classes = reader.classes_of_whole(model, rows)
+        else:
+            scores = reader.scores(model, rows, packed.layout.n_columns)
+            classes = reader.classes(model, rows)
+        np.testing.assert_array_equal(scores, packed.scores(rows.astype(np.float32)))
+        if packed.classes is not None:
+            np.testing.assert_array_equal(packed.classes[classes], packed.predict(rows.astype(np.float32)))
+    assert refused == set(REFUSING) & set(parts)
+
+
+def test_a_reader_without_functions_has_none_of_them(smaller):
+    reader, parts = smaller
+    for part, functions in {
+        "FLOATS": ("bh_scores", "bh_predict", "bh_value", "bh_proba"),
+        "VALUES": ("bh_value",),
+        "PROBABILITIES": ("bh_proba",),
+    }.items():
+        if part in parts:
+            assert not any(hasattr(reader.library, function) for function in functions)
+    assert hasattr(reader.library, "bh_value") == (not {"FLOATS", "VALUES"} & set(parts))
+    assert hasattr(reader.library, "bh_proba") == (not {"FLOATS", "PROBABILITIES"} & set(parts))
+
+
+def test_a_reader_without_some_parts_refuses_what_cannot_be(smaller):
+    reader, _ = smaller
+    for wrong, (blob, _) in impossible_blobs().items():
+        assert reader.open(blob) in ("invalid", "too large", "left out"), wrong
+
+
+def test_damage_is_told_only_where_the_checksum_is_looked_at(smaller):
+    reader, parts = smaller
+    packed, rows = blob_model("one split")
+    blob = bytearray(packed.to_bytes(names=False))
+    blob[-1] ^= 1
+    model = reader.open(bytes(blob))
+    assert (model == "damaged") == ("CHECKSUM" not in parts)
+    if "CHECKSUM" in parts and not isinstance(model, str):
+        np.testing.assert_array_equal(reader.scores(model, rows, 1), packed.scores(rows))
+
+
 def test_a_model_says_how_much_scratch_it_needs(reader):
     for name in ("gaps, 3", "26 classes", "one leaf"):
         packed, _ = blob_model(name)
         assert reader.open(packed.to_bytes(), n_scratch(packed) - 1) == "scratch"
         assert reader.open(packed.to_bytes(), n_scratch(packed)) != "scratch"
     assert reader.library.bh_error_text(7) == b"it needs more scratch"
+    assert reader.library.bh_error_text(8) == b"this reader was compiled without what it needs"
 
 
 @given(st.data())
@@ -152,8 +238,19 @@ def test_what_python_reads_of_made_up_blobs_is_read_alike(reader, data):
         np.testing.assert_array_equal(reader.scores(model, rows, again.layout.n_columns), again.scores(rows))
 
 
-@pytest.mark.parametrize("count", ["uint32_t", "uint16_t"])
-def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(count, tmp_path):
+FUZZED = {
+    "uint32_t": ("-DBH_COUNT=uint32_t",),
+    "uint16_t": ("-DBH_COUNT=uint16_t",),
+    "without": tuple(f"-DBH_NO_{part}" for part in ("MISSING", "KEYS", "CATEGORIES", "SYMMETRIC", "CHECKSUM")),
+    "least": (
+        "-DBH_COUNT=uint16_t",
+        *(f"-DBH_NO_{part}" for part in LEFT_OUT["one score of steps of whole numbers"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FUZZED)
+def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(kind, tmp_path):
     """By libFuzzer, for as many runs as take some seconds; `make fuzz-c` goes on for as long as one likes."""
     if shutil.which("clang") is None:
         pytest.skip("clang is not installed: make toolchains")
@@ -164,7 +261,7 @@ def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(count, tmp_pat
     # Which says itself that it is too short for a header and a checksum, and has the right one.
     (tmp_path / "corpus" / "short").write_bytes(sealed(b"BHM\1\0\0\0\0") + bytes(4))
     sanitizers = ["-fsanitize=fuzzer,address,undefined", "-fno-sanitize=float-divide-by-zero"]
-    options = ["-std=c99", "-O1", *sanitizers, "-fno-sanitize-recover=all", f"-DBH_COUNT={count}", "-I."]
+    options = ["-std=c99", "-O1", *sanitizers, "-fno-sanitize-recover=all", *FUZZED[kind], "-I."]
     command = ["clang", *options, str(HERE / "fuzz.c"), "billhook.c", "-o", "fuzz"]
     subprocess.run(command, cwd=tmp_path, check=True)
     run = ["./fuzz", "-seed=1", f"-runs={os.environ.get('BILLHOOK_FUZZ_RUNS', '10000')}", "-max_len=1024", "corpus"]

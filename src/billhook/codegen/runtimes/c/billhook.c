@@ -9,6 +9,44 @@
 #endif
 #endif
 
+/* What is left out is behind a condition that is never true: the compiler drops it. */
+#ifndef BH_NO_MULTICLASS
+#define BH_NO_MULTICLASS 0
+#endif
+#ifndef BH_NO_RANKS
+#define BH_NO_RANKS 0
+#endif
+#ifndef BH_NO_STEPS
+#define BH_NO_STEPS 0
+#endif
+#ifndef BH_NO_KEYS
+#define BH_NO_KEYS 0
+#endif
+#ifndef BH_NO_CATEGORIES
+#define BH_NO_CATEGORIES 0
+#endif
+#ifndef BH_NO_MISSING
+#define BH_NO_MISSING 0
+#endif
+#ifndef BH_NO_SYMMETRIC
+#define BH_NO_SYMMETRIC 0
+#endif
+#ifndef BH_NO_FACTORS
+#define BH_NO_FACTORS 0
+#endif
+#ifndef BH_NO_FLOATS
+#define BH_NO_FLOATS 0
+#endif
+#ifndef BH_NO_VALUES
+#define BH_NO_VALUES 0
+#endif
+#ifndef BH_NO_PROBABILITIES
+#define BH_NO_PROBABILITIES 0
+#endif
+#ifndef BH_NO_CHECKSUM
+#define BH_NO_CHECKSUM 0
+#endif
+
 /* Functions that would otherwise be copied to where they are called from, at the cost of a larger program. */
 #if defined(__OPTIMIZE_SIZE__) || defined(__AVR__)
 #define APART static __attribute__((noinline))
@@ -76,6 +114,18 @@ APART bh_count number_of(bh_model *model, uint8_t which, bh_count index)
     return (bh_count)bits;
 }
 
+#if BH_NO_FLOATS
+/* Return -x 2^(150 - shift), rounded down, of a whole number of up to 16 bits. */
+APART int32_t fixed_point(uint32_t whole, uint8_t shift)
+{
+    int32_t fixed = -(int32_t)whole;
+    for (; shift > 150; shift--)
+        fixed >>= 1;
+    for (; shift < 150 && fixed < 0x20000000 && fixed > -0x20000000; shift++)
+        fixed = (int32_t)((uint32_t)fixed << 1);
+    return fixed;
+}
+#else
 /* Return -x 2^(150 - shift), rounded down, of the float that these bits are. */
 APART int32_t fixed_point(uint32_t bits, uint8_t shift)
 {
@@ -92,85 +142,7 @@ APART int32_t fixed_point(uint32_t bits, uint8_t shift)
     shift = (uint8_t)(power - shift);
     return (int32_t)((uint32_t)fixed << (shift < 6 ? shift : 6));
 }
-
-/* Return a whole number in the order of the floats. */
-APART uint32_t key_of(uint32_t bits)
-{
-    return bits >> 31 && bits != 0x80000000 ? ~bits : bits | 0x80000000;
-}
-
-/* Return the code of a value, in one of three ways: how many thresholds of the feature lie below it; that of the
- * category that it is, cut off towards zero, and the highest if there is none; or by steps,
- * floor((ceil(x 2^(150 - shift)) - begin) scale / 2^(31 - bits)). */
-APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
-{
-    uint8_t shift = (uint8_t)number(model, SHIFTS, kind), width;
-    uint32_t begin = number(model, BEGINS, kind);
-    bh_count n = number_of(model, SCALES, kind), half;
-    uint16_t code = 0, highest;
-    if (shift <= CATEGORICAL) {
-        half = model->count[KEYS + shift];
-        if (begin > half || n > half - (bh_count)begin)
-            model->error = BH_INVALID;
-    }
-    if (bits << 1 > 0xFF000000) { /* not a number: an infinity of its sign, where there are no missing values */
-        if (!(model->flags & NO_MISSING))
-            return MISSING_CODE;
-        bits = bits >> 23 << 23;
-    }
-    if (shift == RANKS) {
-        bits = key_of(bits);
-        while (n) {
-            half = n >> 1;
-            if (number(model, KEYS, (bh_count)(begin + half)) < bits) {
-                half++;
-                begin += half;
-                code = (uint16_t)(code + half);
-                half = (bh_count)(n - half);
-            }
-            n = half;
-        }
-        return code;
-    }
-    width = model->width[shift == CATEGORICAL ? CATEGORIES : CODES] & 31;
-    highest = (uint16_t)((1UL << width) - 1);
-    if (shift == CATEGORICAL) {
-        uint32_t category = (uint32_t)fixed_point(bits | 0x80000000, 150);
-        if (category >= n || (category && bits >> 31))
-            return highest;
-        return (uint16_t)number(model, CATEGORIES, (bh_count)(begin + category));
-    }
-    if (highest == MISSING_CODE)
-        highest--;
-    if (shift < BY_KEYS)
-        bits = key_of(bits) >> (shift & 31);
-    else
-        bits = 0 - (uint32_t)fixed_point(bits, shift);
-    bits -= begin;
-    if (bits >> 31)
-        return 0;
-    code = bits >> 16 ? 0xFFFF : (uint16_t)bits;
-    if (n)
-        code = (uint16_t)((uint32_t)code * (uint16_t)n >> (31 - width));
-    return code < highest ? code : highest;
-}
-
-/* What a row has for a feature, as the bits of a float; where there is no row, not a number. */
-typedef uint32_t bits_of_feature(const void *x, bh_count feature);
-
-static uint32_t bits_of_nothing(const void *x, bh_count feature)
-{
-    (void)x;
-    (void)feature;
-    return 0xFFFFFFFF;
-}
-
-static uint32_t bits_of_float(const void *x, bh_count feature)
-{
-    union { float value; uint32_t bits; } both;
-    both.value = ((const float *)x)[feature];
-    return both.bits;
-}
+#endif
 
 /* A whole number of up to 24 bits as a float. */
 APART uint32_t bits_of_whole(int32_t x)
@@ -186,9 +158,107 @@ APART uint32_t bits_of_whole(int32_t x)
     return (uint32_t)(x < 0) << 31 | (uint32_t)power << 23 | (bits - 0x800000);
 }
 
-static uint32_t bits_of_int16(const void *x, bh_count feature) { return bits_of_whole(((const int16_t *)x)[feature]); }
+/* Return a whole number in the order of the floats. */
+APART uint32_t key_of(uint32_t bits)
+{
+    if (BH_NO_FLOATS)
+        bits = bits_of_whole((int32_t)bits);
+    return bits >> 31 && bits != 0x80000000 ? ~bits : bits | 0x80000000;
+}
 
-static uint32_t bits_of_uint8(const void *x, bh_count feature) { return bits_of_whole(((const uint8_t *)x)[feature]); }
+/* Return the code of a value, in one of three ways: how many thresholds of the feature lie below it; that of the
+ * category that it is, cut off towards zero, and the highest if there is none; or by steps,
+ * floor((ceil(x 2^(150 - shift)) - begin) scale / 2^(31 - bits)). */
+APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
+{
+    uint8_t shift = (uint8_t)number(model, SHIFTS, kind), width;
+    uint32_t begin = number(model, BEGINS, kind);
+    bh_count n = number_of(model, SCALES, kind), half;
+    uint16_t code = 0, highest;
+    if (shift == RANKS ? BH_NO_RANKS : shift == CATEGORICAL ? BH_NO_CATEGORIES : shift < BY_KEYS ? BH_NO_KEYS
+        : BH_NO_STEPS)
+        model->error = BH_LEFT_OUT;
+    if (shift <= CATEGORICAL && !(BH_NO_RANKS && BH_NO_CATEGORIES)) {
+        half = model->count[KEYS + shift];
+        if (begin > half || n > half - (bh_count)begin)
+            model->error = BH_INVALID;
+    }
+    /* What is not a number is an infinity of its sign, where there are no missing values. */
+    if (!BH_NO_FLOATS && bits << 1 > 0xFF000000) {
+        if (!BH_NO_MISSING && !(model->flags & NO_MISSING))
+            return MISSING_CODE;
+        bits = bits >> 23 << 23;
+    }
+    if (!BH_NO_RANKS && shift == RANKS) {
+        bits = key_of(bits);
+        while (n) {
+            half = n >> 1;
+            if (number(model, KEYS, (bh_count)(begin + half)) < bits) {
+                half++;
+                begin += half;
+                code = (uint16_t)(code + half);
+                half = (bh_count)(n - half);
+            }
+            n = half;
+        }
+        return code;
+    }
+    width = model->width[!BH_NO_CATEGORIES && shift == CATEGORICAL ? CATEGORIES : CODES] & 31;
+    highest = (uint16_t)((1UL << width) - 1);
+    if (!BH_NO_CATEGORIES && shift == CATEGORICAL) {
+        uint32_t category = BH_NO_FLOATS ? bits : (uint32_t)fixed_point(bits | 0x80000000, 150);
+        if (category >= n || (category && bits >> 31))
+            return highest;
+        return (uint16_t)number(model, CATEGORIES, (bh_count)(begin + category));
+    }
+    if (BH_NO_STEPS && BH_NO_KEYS)
+        return 0;
+    if (highest == MISSING_CODE)
+        highest--;
+    if (BH_NO_STEPS || (!BH_NO_KEYS && shift < BY_KEYS))
+        bits = key_of(bits) >> (shift & 31);
+    else
+        bits = 0 - (uint32_t)fixed_point(bits, shift);
+    bits -= begin;
+    if (bits >> 31)
+        return 0;
+    code = bits >> 16 ? 0xFFFF : (uint16_t)bits;
+    if (n)
+        code = (uint16_t)((uint32_t)code * (uint16_t)n >> (31 - width));
+    return code < highest ? code : highest;
+}
+
+/* What a row has for a feature: the bits of a float or, with BH_NO_FLOATS, a whole number. Where there is no row, all
+ * bits, which are not a number. */
+typedef uint32_t bits_of_feature(const void *x, bh_count feature);
+
+static uint32_t bits_of_nothing(const void *x, bh_count feature)
+{
+    (void)x;
+    (void)feature;
+    return 0xFFFFFFFF;
+}
+
+#if !BH_NO_FLOATS
+static uint32_t bits_of_float(const void *x, bh_count feature)
+{
+    union { float value; uint32_t bits; } both;
+    both.value = ((const float *)x)[feature];
+    return both.bits;
+}
+#endif
+
+static uint32_t bits_of_int16(const void *x, bh_count feature)
+{
+    int32_t whole = ((const int16_t *)x)[feature];
+    return BH_NO_FLOATS ? (uint32_t)whole : bits_of_whole(whole);
+}
+
+static uint32_t bits_of_uint8(const void *x, bh_count feature)
+{
+    uint8_t whole = ((const uint8_t *)x)[feature];
+    return BH_NO_FLOATS ? whole : bits_of_whole(whole);
+}
 
 /* Turn the features of a row into codes. */
 static void find_codes(bh_model *model, bits_of_feature *bits_of, const void *x)
@@ -218,18 +288,23 @@ APART uint8_t goes_right(bh_model *model, bh_count split)
         return 0;
     }
     code = model->codes[feature];
-    if (code == MISSING_CODE && model->count[MISSING])
+    if (!BH_NO_FLOATS && !BH_NO_MISSING && code == MISSING_CODE && model->count[MISSING])
         return (uint8_t)number(model, MISSING, split);
     return code > highest;
 }
+
+/* How many scores there are, and how many of them a leaf adds to. */
+static bh_count n_scores(const bh_model *model) { return BH_NO_MULTICLASS ? 1 : model->n_scores; }
+
+static bh_count n_values(const bh_model *model) { return BH_NO_MULTICLASS ? 1 : model->n_values; }
 
 /* Return where the values of a leaf begin. */
 APART bh_count values_of(bh_model *model, bh_count leaf)
 {
     if (model->count[LEAVES])
         leaf = number_of(model, LEAVES, leaf);
-    leaf = (bh_count)(1u * leaf * model->n_values);
-    if (leaf > model->count[VALUES] - model->n_values)
+    leaf = (bh_count)(1u * leaf * n_values(model));
+    if (leaf > model->count[VALUES] - n_values(model))
         model->error = BH_INVALID;
     return leaf;
 }
@@ -243,14 +318,14 @@ static bh_count walk(bh_model *model, bh_count split, bh_count n)
     while (n) {
         on_left = number_of(model, SIZES, split);
         n--;
-        if (!model->width[SIZES])
+        if (!BH_NO_SYMMETRIC && !model->width[SIZES])
             on_left = n >> 1;
         if (on_left > n)
             on_left = n;
         if (goes_right(model, split)) {
             leaf = (bh_count)(leaf + on_left + 1);
             n = (bh_count)(n - on_left);
-            if (model->width[SIZES])
+            if (BH_NO_SYMMETRIC || model->width[SIZES])
                 split = (bh_count)(split + on_left);
         } else
             n = on_left;
@@ -265,10 +340,12 @@ static bh_count add_trees(bh_model *model)
     bh_count split = 0, tree, leaf = 0, n, at;
     for (tree = 0; tree < model->count[TREES]; tree++) {
         int32_t *to = model->scores;
-        n = number_of(model, COLUMNS, tree);
-        if (n > model->n_scores - model->n_values)
-            model->error = BH_INVALID;
-        to += n;
+        if (!BH_NO_MULTICLASS) {
+            n = number_of(model, COLUMNS, tree);
+            if (n > model->n_scores - model->n_values)
+                model->error = BH_INVALID;
+            to += n;
+        }
         n = number_of(model, TREES, tree);
         if (n > model->count[SIZES] - (bh_count)(leaf - tree))
             model->error = BH_INVALID;
@@ -276,12 +353,12 @@ static bh_count add_trees(bh_model *model)
             break;
         at = values_of(model, (bh_count)(leaf + walk(model, split, n)));
         leaf = (bh_count)(leaf + n + 1);
-        if (model->width[SIZES])
+        if (BH_NO_SYMMETRIC || model->width[SIZES])
             split = (bh_count)(split + n);
         else
             for (; n; n >>= 1)
                 split++;
-        for (n = model->n_values; n; n--, at++) {
+        for (n = n_values(model); n; n--, at++) {
             *to = (int32_t)((uint32_t)*to + number(model, VALUES, at));
             to++;
         }
@@ -294,21 +371,25 @@ APART bh_count find_scores(bh_model *model, bits_of_feature *bits_of, const void
 {
     bh_count k, n_splits;
     find_codes(model, bits_of, x);
-    for (k = 0; k < model->n_scores; k++)
+    for (k = 0; k < n_scores(model); k++)
         model->scores[k] = 0;
     n_splits = add_trees(model);
-    for (k = 0; k < model->n_scores; k++) {
-        uint32_t sum = (uint32_t)model->scores[k] * (uint16_t)(number_of(model, FACTORS, k) + 1);
+    for (k = 0; k < n_scores(model); k++) {
+        uint32_t sum = (uint32_t)model->scores[k];
+        if (!BH_NO_FACTORS)
+            sum *= (uint16_t)(number_of(model, FACTORS, k) + 1);
         model->scores[k] = (int32_t)(sum + number(model, BASES, k));
     }
     return n_splits;
 }
 
+#if !BH_NO_FLOATS
 const int32_t *bh_scores(bh_model *model, const float *x)
 {
     find_scores(model, bits_of_float, x);
     return model->scores;
 }
+#endif
 
 /* Check the checksum. */
 static uint8_t is_damaged(const uint8_t *at, bh_count size)
@@ -361,7 +442,7 @@ static uint8_t find_sections(bh_model *model, size_t size)
         return BH_CUT_OFF;
     if (bits > (bh_count)-1)
         return BH_TOO_LARGE;
-    if (is_damaged(model->blob, (bh_count)bits))
+    if (!BH_NO_CHECKSUM && is_damaged(model->blob, (bh_count)bits))
         return BH_DAMAGED;
     model->end = (bh_count)(bits - CHECKSUM);
     model->left = (bh_count)(model->end - HEADER);
@@ -394,6 +475,11 @@ int bh_open(bh_model *model, const void *blob, size_t size, int32_t *scratch, si
         || model->count[VALUES] < model->n_values
         || (sizeof(bh_count) < 4 && (bh_count)(model->count[TREES] + model->count[SIZES]) < model->count[SIZES]))
         return model->error = BH_INVALID;
+    if ((BH_NO_MISSING && !(model->flags & NO_MISSING))
+        || (BH_NO_SYMMETRIC && model->count[SIZES] && !model->width[SIZES])
+        || (BH_NO_MULTICLASS && (n > 1 || model->width[COLUMNS] || model->count[COLUMNS] < model->count[TREES]))
+        || (BH_NO_FACTORS && (model->width[FACTORS] || model->count[FACTORS] < n)))
+        return model->error = BH_LEFT_OUT;
     if (model->n_scratch > n_scratch)
         return BH_SMALL_SCRATCH;
     model->scores = scratch;
@@ -415,9 +501,10 @@ static bh_count best_class(const bh_model *model)
     bh_count k, n = model->n_scores;
     if (model->flags & TWO_CLASSES)
         return *best >= (model->flags & LAST_WINS ? 0 : 1);
-    for (k = n; --k;)
-        if (*++score > *best)
-            best = score;
+    if (!BH_NO_MULTICLASS)
+        for (k = n; --k;)
+            if (*++score > *best)
+                best = score;
     return (bh_count)(best - model->scores);
 }
 
@@ -445,12 +532,15 @@ int bh_predict_uint8(bh_model *model, const uint8_t *x)
     return (int)best_class(model);
 }
 
+#if !BH_NO_FLOATS
 int bh_predict(bh_model *model, const float *x)
 {
     bh_scores(model, x);
     return (int)best_class(model);
 }
+#endif
 
+#if !BH_NO_FLOATS && !(BH_NO_VALUES && BH_NO_PROBABILITIES)
 /* Return a float behind the number of features: what a unit of a score is worth, or what is added to that. */
 APART float float_of(bh_model *model, uint8_t which)
 {
@@ -478,13 +568,16 @@ static float exponential(float x)
     return sum * power.value * 2;
 }
 
+#if !BH_NO_VALUES
 float bh_value(bh_model *model, const float *x)
 {
     float score = (float)bh_scores(model, x)[0];
     score = float_of(model, 2) + score * float_of(model, 1);
     return model->kind == AMOUNT ? exponential(score) : score;
 }
+#endif
 
+#if !BH_NO_PROBABILITIES
 void bh_proba(bh_model *model, const float *x, float *probabilities)
 {
     const int32_t *scores = bh_scores(model, x);
@@ -520,6 +613,8 @@ void bh_proba(bh_model *model, const float *x, float *probabilities)
         for (k = 0; k < n; k++)
             probabilities[k] /= sum;
 }
+#endif
+#endif
 
 const char *bh_error_text(int error)
 {
@@ -532,6 +627,7 @@ const char *bh_error_text(int error)
     case BH_INVALID: return "it is no valid model";
     case BH_TOO_LARGE: return "it is too large for the numbers that this reader counts with";
     case BH_SMALL_SCRATCH: return "it needs more scratch";
+    case BH_LEFT_OUT: return "this reader was compiled without what it needs";
     default: return "there is no such error";
     }
 }

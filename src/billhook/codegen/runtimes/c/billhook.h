@@ -16,6 +16,21 @@
  *     BH_BYTE(at)       how the byte at an address is read; by default from flash on AVR, from memory elsewhere
  *     BH_RAM            on AVR, from memory
  *     BH_COUNT          the type that counts trees, leaves and bytes: uint16_t on AVR, uint32_t elsewhere
+ *
+ * For less code, what a firmware does without is defined as 1. A model that needs it is then BH_LEFT_OUT:
+ *     BH_NO_MULTICLASS  more than one score, as for three classes or more
+ *     BH_NO_RANKS       thresholds that are compared exactly (threshold_bits="exact")
+ *     BH_NO_STEPS       thresholds of a few bits (threshold_bits=8)
+ *     BH_NO_KEYS        those of them whose steps grow with the numbers, for thresholds of very different sizes
+ *     BH_NO_CATEGORIES  splits by sets of categories
+ *     BH_NO_MISSING     missing values; such a model is packed with missing_values=False
+ *     BH_NO_SYMMETRIC   symmetric trees, such as those of CatBoost
+ *     BH_NO_FACTORS     a scale for each class (scales="class")
+ * Of any model these leave out
+ *     BH_NO_FLOATS      all functions that take or return floats: rows are int16_t or uint8_t
+ *     BH_NO_VALUES      bh_value
+ *     BH_NO_PROBABILITIES   bh_proba
+ *     BH_NO_CHECKSUM    the checksum: damage is then an error or another model, but nothing outside is read
  */
 
 #include <stddef.h>
@@ -54,7 +69,8 @@ enum {
     BH_DAMAGED,       /* its checksum is wrong */
     BH_INVALID,       /* its checksum is right, but it is no model */
     BH_TOO_LARGE,     /* for BH_COUNT */
-    BH_SMALL_SCRATCH  /* model.n_scratch says how much it needs */
+    BH_SMALL_SCRATCH, /* model.n_scratch says how much it needs */
+    BH_LEFT_OUT       /* this reader was compiled without what it needs */
 };
 
 /* An open model. Of use to callers are n_scratch, and what the macros below tell. */
