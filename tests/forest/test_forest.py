@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from billhook.forest import _check, hand_over
+from billhook.forest import _check, _repr, hand_over
 from made_up import random_forest
 
 
@@ -62,6 +62,8 @@ def test_repr_says_what_it_is(forest):
     assert repr(forest) == "Forest(3 trees, 81 leaves, 3 features, 3 classes; 11 KB in memory)"
     one = random_forest(np.random.default_rng(0), sizes=(0,), n_features=1, n_classes=1)
     assert repr(one) == "Forest(1 tree, 1 leaf, 1 feature, regression; 101 bytes in memory)"
+    assert _repr._bytes(1023) == "1,023 bytes"
+    assert _repr._bytes(1024) == "1 KB"
 
 
 def test_html_repr_is_a_table_and_escapes_names(forest):
@@ -70,6 +72,8 @@ def test_html_repr_is_a_table_and_escapes_names(forest):
     assert "<script>" not in html
     assert "81 (4 to 71 a tree)" in html
     assert "4.5 KB" in html
+    alike = random_forest(np.random.default_rng(0), sizes=(5, 5))
+    assert "12 (6 a tree)" in alike._repr_html_()
 
 
 def test_a_pickled_forest_is_the_same_and_carries_no_tables(forest):

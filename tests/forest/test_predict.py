@@ -1,3 +1,4 @@
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -73,6 +74,25 @@ def test_probabilities_of_a_softmax_forest_do_not_overflow():
     forest = random_forest(np.random.default_rng(0), sizes=(1, 1, 1), per_class=True, weights="sum")
     P = forest.with_values(forest.value * 1e4).predict_proba(np.zeros((2, 3)))
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+def test_probabilities_are_what_the_link_makes_of_the_scores():
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, sizes=(30, 5), n_classes=1)
+    forest = replace(forest, base=forest.base - 3.0)
+    X = tricky_rows(rng, 200, 3)
+    fields = {"task": "classification", "classes": np.array([-1, 1])}
+    raw = forest.decision_function(X)
+    assert raw.min() < -1 < raw.max()
+    logistic = replace(forest, link="logistic", **fields).predict_proba(X)
+    np.testing.assert_allclose(logistic[:, 1], [1 / (1 + math.exp(-score)) for score in raw.ravel()], rtol=1e-14)
+    np.testing.assert_array_equal(logistic.sum(axis=1), 1.0)
+    isolation = replace(forest, link="isolation", **fields).predict_proba(X)
+    outlier = [2 ** min(-1 - score, 0) for score in raw.ravel().tolist()]
+    np.testing.assert_allclose(isolation[:, 0], outlier, rtol=1e-14)
+    np.testing.assert_array_equal(isolation.sum(axis=1), 1.0)
+    grown = replace(forest, link="exp").predict(X)
+    np.testing.assert_allclose(grown, [math.exp(score) for score in raw.ravel()], rtol=1e-14)
 
 
 def test_rows_are_read_from_whatever_numpy_can_read():
