@@ -18,7 +18,8 @@ REPLACING = ("billhook_config.h", "billhook_replace.h", "billhook_replace.c")
 LIBRARY = """
 `arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder. Its example `replace` takes a
 new model over the serial line and uses it from then on, without a new firmware. On AVR it is kept in the EEPROM,
-after a reset too; elsewhere in memory, until a reset.
+after a reset too; elsewhere in memory, until a reset. One that is damaged or cut off is refused: the one before stays
+in use where both have room, else the one in flash.
 """
 
 

@@ -404,28 +404,59 @@ static void show(void)
     put('\\n');
 }
 
-static void receive(uint16_t damaged)
+/* Of a blob in flash, with a byte changed if it is one of them; less the last ones, and in the end what is open. */
+static void receive(const uint8_t *blob, uint16_t size, uint16_t damaged, uint16_t less)
 {
     billhook_replacement replacement = {0, 0, 0};
     uint16_t at;
     billhook_receive(&replacement, '?');
     billhook_receive(&replacement, 'R');
-    billhook_receive(&replacement, (uint8_t)sizeof new_blob);
-    billhook_receive(&replacement, (uint8_t)(sizeof new_blob >> 8));
-    for (at = 0; at < sizeof new_blob; at++)
-        if (billhook_receive(&replacement, (uint8_t)(pgm_read_byte(new_blob + at) ^ (at == damaged)))
-            == BILLHOOK_COMPLETE)
+    billhook_receive(&replacement, (uint8_t)size);
+    billhook_receive(&replacement, (uint8_t)(size >> 8));
+    for (at = 0; at < size - less; at++) {
+        uint8_t byte = (uint8_t)(pgm_read_byte(blob + at) ^ (at == damaged));
+        if (billhook_receive(&replacement, byte) == BILLHOOK_COMPLETE)
             put('!');
+    }
+    show();
 }
+
+/* What is in memory is lost, but for this. */
+static uint8_t n_resets __attribute__((section(".noinit")));
+
+static void reset(void)
+{
+    n_resets++;
+    __asm__ volatile("jmp 0");
+}
+
+#define WHOLE 0xFFFF
+#define RECEIVE(blob, damaged, less) receive(blob, sizeof blob, damaged, less)
 
 int main(void)
 {
     UCSR0B = _BV(TXEN0);
+    if (MCUSR & _BV(PORF)) {
+        MCUSR = 0;
+        n_resets = 0;
+    }
     show();
-    receive(77);
-    show();
-    receive(0xFFFF);
-    show();
+    if (n_resets == 0) {
+        RECEIVE(first, 77, 0);
+        RECEIVE(first, WHOLE, 0);
+        RECEIVE(second, WHOLE, 9);
+        RECEIVE(second, 77, 0);
+        reset();
+    }
+    if (n_resets == 1) {
+        RECEIVE(second, WHOLE, 0);
+        reset();
+    }
+    if (n_resets == 2) {
+        RECEIVE(first, WHOLE, 0);
+        RECEIVE(large, 77, 0);
+        RECEIVE(large, WHOLE, 0);
+    }
     cli();
     sleep_enable();
     sleep_cpu();
@@ -435,31 +466,53 @@ int main(void)
 
 
 def test_a_model_is_replaced_without_a_new_firmware(tmp_path):
-    """From flash; then another comes into the EEPROM, damaged at first, and is used once nothing is wrong with it."""
+    """From flash; then others come into the EEPROM, whole, damaged or cut off, and are used once nothing is wrong."""
     if shutil.which("avr-gcc") is None or shutil.which("simavr") is None:
         pytest.skip("avr-gcc and simavr are not installed: make toolchains")
-    old, new = IRIS
+    old, first = IRIS
+    second, large = (
+        bh.pack(RandomForestClassifier(n, max_leaf_nodes=6, random_state=n).fit(X, y), leaf_bits=5) for n in (5, 62)
+    )
     bh.emit(old, tmp_path / "out", runtime="c", target="arduino-uno")
     library = tmp_path / "out" / "arduino" / "model" / "src"
     rows = X[::30].astype(np.float32)
     cells = ",\n".join("{" + ",".join(map(str, row)) + "}" for row in rows.view(np.uint32).tolist())
-    blob = new.to_bytes(names=False)
-    (library / "new.h").write_text(
-        f"#define N_ROWS {len(rows)}\nstatic const uint32_t rows[N_ROWS][4] PROGMEM = {{{cells}}};\n"
-        f"static const uint8_t new_blob[{len(blob)}] PROGMEM = {{{','.join(map(str, blob))}}};\n"
-    )
+    blobs = {name: packed.to_bytes(names=False) for name, packed in (("first", first), ("second", second))}
+    blobs["large"] = large.to_bytes(names=False)
+    # Of 1,024 bytes: two have room together, the large one has not with any other.
+    assert len(blobs["first"]) + len(blobs["second"]) < 1024 - 64
+    assert 1024 - min(map(len, blobs.values())) < len(blobs["large"]) <= 1024
+    arrays = [
+        f"static const uint8_t {name}[{len(blob)}] PROGMEM = {{{','.join(map(str, blob))}}};\n"
+        for name, blob in blobs.items()
+    ]
+    head = f"#define N_ROWS {len(rows)}\nstatic const uint32_t rows[N_ROWS][4] PROGMEM = {{{cells}}};\n"
+    (library / "new.h").write_text(head + "".join(arrays))
     (library / "main.c").write_text(REPLACE_MAIN)
     options = ["-std=gnu99", "-Os", "-Wall", "-Wextra", "-Werror", "-mmcu=atmega328p"]
     sources = ["main.c", "billhook.c", "billhook_replace.c"]
     subprocess.run(["avr-gcc", *options, *sources, "-o", "main.elf"], cwd=library, check=True)
     command = ["simavr", "-f", "16000000", "-m", "atmega328p", "main.elf"]
     done = subprocess.run(command, cwd=library, capture_output=True, text=True, errors="replace", check=False)
-    shown = re.findall(rf"(!?[abc])([0-9a-f]{{{8 * 3 * len(rows)}}})", done.stdout + done.stderr)
+    shown = re.findall(rf"(!?[abcd])([0-9a-f]{{{8 * 3 * len(rows)}}})", done.stdout + done.stderr)
 
     def scores(packed):
         return "".join(f"{score & 0xFFFFFFFF:08x}" for score in packed.scores(rows).ravel().tolist())
 
-    assert shown == [("b", scores(old)), ("!b", scores(old)), ("!c", scores(new))]
+    # Which is open: in flash (b), the last (c), or the one before (d); after a "!" if all of a model came.
+    assert shown == [
+        ("b", scores(old)),
+        ("!b", scores(old)),
+        ("!c", scores(first)),
+        ("d", scores(first)),
+        ("!d", scores(first)),
+        ("c", scores(first)),  # after a reset
+        ("!c", scores(second)),
+        ("c", scores(second)),  # after another
+        ("!c", scores(first)),
+        ("!b", scores(old)),  # damaged, and written over the one that was in use
+        ("!c", scores(large)),
+    ]
 
 
 def test_the_sketch_compiles(tmp_path):
@@ -525,7 +578,7 @@ int main() {
 
 
 def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
-    """One that is cut off, one that is whole, and one with another number of features."""
+    """Ones that are cut off, whole, cut off again, damaged, and one with another number of features."""
     old = IRIS[0]
     new = bh.pack(RandomForestClassifier(16, max_leaf_nodes=12, random_state=0).fit(X, y), leaf_bits=5)
     bh.emit(old, tmp_path / "out", runtime="c", target="arduino-mkr1000")
@@ -538,7 +591,8 @@ def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
     blobs = [packed.to_bytes(names=False) for packed in (new, new, other)]
     assert len(blobs[0]) > 4 * 63
     whole = [b"R" + struct.pack("<H", len(blob)) + blob for blob in blobs]
-    parts = [whole[0][:-9], whole[1], whole[2]]
+    damaged = whole[1][:80] + bytes([whole[1][80] ^ 1]) + whole[1][81:]
+    parts = [whole[0][:-9], whole[1], whole[1][:-9], damaged, whole[2]]
     line = b"\xff".join(part.replace(b"\xff", b"\xff\xff") for part in parts)
     done = subprocess.run([tmp_path / "sketch"], input=line, capture_output=True, check=True)
     said = [text for text in done.stdout.decode().splitlines() if not text.isdigit()]
@@ -547,6 +601,9 @@ def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
         "cut off",
         "the model in flash",
         "the new model",
+        "cut off",
+        "the model before",
+        "the model before",
         "the new model",
         "has another number of features than this sketch: send one that takes 4",
     ]

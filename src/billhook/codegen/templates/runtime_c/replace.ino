@@ -27,7 +27,8 @@ unsigned long last_byte, last_answer;
 void open_newest() {
   which = billhook_open_newest(&model, ${prefix}_blob, sizeof ${prefix}_blob, scratch, SCRATCH);
   fits = which >= 0 && BH_N_FEATURES(&model) == ${upper}_N_FEATURES;
-  Serial.println(which < 0 ? "no model" : which ? "the new model" : "the model in flash");
+  const char *models[] = {"no model", "the model in flash", "the new model", "the model before"};
+  Serial.println(models[which + 1]);
   if (which >= 0 && !fits) {
     Serial.println("has another number of features than this sketch: send one that takes ${n_features}");
   }

@@ -15,13 +15,25 @@ uint8_t billhook_stored_byte(const uint8_t *at)
     return eeprom_read_byte((const uint8_t *)((uint16_t)at - EEPROM_AT));
 }
 
+static uint8_t kept_byte(uint16_t at) { return eeprom_read_byte((const uint8_t *)at); }
+
 static void keep(uint16_t at, uint8_t byte) { eeprom_update_byte((uint8_t *)at, byte); }
 #else
 static uint8_t kept[BILLHOOK_REPLACE_BYTES];
 #define KEPT kept
 
+static uint8_t kept_byte(uint16_t at) { return kept[at]; }
+
 static void keep(uint16_t at, uint8_t byte) { kept[at] = byte; }
 #endif
+
+/* A model stands at the beginning of what is kept or at its end, so that one that comes in does not write over the one
+ * in use, if there is room for both. Where the size is 0, there is none. */
+typedef struct {
+    uint16_t at, size;
+} place;
+
+static place newest, in_use;
 
 int billhook_receive(billhook_replacement *replacement, uint8_t byte)
 {
@@ -33,16 +45,21 @@ int billhook_receive(billhook_replacement *replacement, uint8_t byte)
     case 1: replacement->size = byte; break;
     case 2:
         replacement->size = (uint16_t)(replacement->size | (uint16_t)byte << 8);
-        replacement->at = 0;
         if (replacement->size == 0 || replacement->size > BILLHOOK_REPLACE_BYTES) {
             replacement->state = 0;
             return BILLHOOK_NO_ROOM;
         }
+        newest.at = 0;
+        newest.size = replacement->size;
+        /* On the other side of the one in use or, if they have no room together, on the same. */
+        if (in_use.size && (in_use.at > 0) == (in_use.size > BILLHOOK_REPLACE_BYTES - newest.size))
+            newest.at = (uint16_t)(BILLHOOK_REPLACE_BYTES - newest.size);
+        replacement->at = newest.at;
         break;
     default:
         keep(replacement->at, byte);
         replacement->at++;
-        if (replacement->at < replacement->size)
+        if (--replacement->size)
             return BILLHOOK_MORE;
         replacement->state = 0;
         return BILLHOOK_COMPLETE;
@@ -51,10 +68,33 @@ int billhook_receive(billhook_replacement *replacement, uint8_t byte)
     return BILLHOOK_MORE;
 }
 
+/* Open what is kept from a byte on, if there is a model. What is behind it does not matter: it says how long it is. */
+static uint8_t open_kept(bh_model *model, uint16_t at, int32_t *scratch, size_t n_scratch)
+{
+    if (bh_open(model, KEPT + at, BILLHOOK_REPLACE_BYTES - at, scratch, n_scratch) != BH_OK)
+        return 0;
+    in_use.size = at ? (uint16_t)(BILLHOOK_REPLACE_BYTES - at) : (uint16_t)(model->end + 4); /* with the checksum */
+    in_use.at = at;
+    return 1;
+}
+
 int billhook_open_newest(bh_model *model, const uint8_t *in_flash, size_t size, int32_t *scratch, size_t n_scratch)
 {
-    /* What is behind the blob in its place does not matter: it says how long it is. */
-    if (bh_open(model, KEPT, BILLHOOK_REPLACE_BYTES, scratch, n_scratch) == BH_OK)
+    place before = in_use;
+    uint16_t at;
+    uint8_t is_refused = newest.size > 0;
+    if (newest.size && open_kept(model, newest.at, scratch, n_scratch)) {
+        if (before.size && (before.at > 0) != (newest.at > 0))
+            keep(before.at, 0); /* it is no model any more, so that after a reset there is one only */
+        newest.size = 0;
         return 1;
+    }
+    newest.size = 0;
+    if (open_kept(model, 0, scratch, n_scratch))
+        return 1 + is_refused;
+    for (at = BILLHOOK_REPLACE_BYTES - 1; at; at--)
+        if (kept_byte(at) == 'B' && open_kept(model, at, scratch, n_scratch))
+            return 1 + is_refused;
+    in_use.size = 0;
     return bh_open(model, in_flash, size, scratch, n_scratch) == BH_OK ? 0 : -1;
 }

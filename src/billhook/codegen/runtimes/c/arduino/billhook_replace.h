@@ -2,7 +2,8 @@
 #define BILLHOOK_REPLACE_H
 
 /* A model that takes the place of the one in flash without a new firmware: it comes byte by byte, over a cable or over
- * the air, is kept (in the EEPROM on AVR, in memory elsewhere), and is used only if bh_open finds nothing wrong. */
+ * the air, is kept (in the EEPROM on AVR, in memory elsewhere), and is used only if bh_open finds nothing wrong. What
+ * was received before stays until then, if both have room; else the one in flash is what there is meanwhile. */
 
 #include "billhook.h"
 
@@ -18,7 +19,7 @@ extern "C" {
 #endif
 
 typedef struct {
-    uint16_t at, size;
+    uint16_t at, size; /* of what is still to come */
     uint8_t state;
 } billhook_replacement;
 
@@ -28,7 +29,8 @@ enum { BILLHOOK_WAITING, BILLHOOK_MORE, BILLHOOK_COMPLETE, BILLHOOK_NO_ROOM };
  * is ignored. Begin with a replacement of zeros. Returns BILLHOOK_COMPLETE with the last byte. */
 int billhook_receive(billhook_replacement *replacement, uint8_t byte);
 
-/* Open the model that was received or, if that is none, the one in flash. Returns 1, 0 or, if that is none either, -1. */
+/* Open the model that was received last, and return 1. If that is none: the one received before, and return 2; or the
+ * one in flash, and return 0; -1 if that is none either. */
 int billhook_open_newest(bh_model *model, const uint8_t *in_flash, size_t size, int32_t *scratch, size_t n_scratch);
 
 #ifdef __cplusplus
