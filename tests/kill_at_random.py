@@ -2,8 +2,10 @@
 
     python tests/kill_at_random.py [--moments 50] [--seed N] [fit] [emit] [study] [dask] [fetch] [memory]
 
-Each command is run once undisturbed, then killed at moments spread over the time that it took. After each kill what
-is there must be whole; the command is then run again, in the same place, and must give what it gives undisturbed.
+Each command is run once undisturbed, then killed at moments spread over the time that it took: with its processes,
+or alone, and then these must end by themselves. On a cluster, it is a worker half of the time, and the command goes
+on. After each kill what is there must be whole, of a study every row what it is undisturbed; the command is then run
+again, in the same place, and must give what it gives undisturbed.
 For `memory`, a study is not killed but has as much memory as it needs, or less: where that is not enough it must say
 so, and go on with more.
 """
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,28 +34,29 @@ import billhook as bh
 from data_server import DataServer, arff_of
 
 STUDY = """\
-data = ["iris"]
-folds = 2
-trees = 4
-max_leaves = [4]
-n_trees = [2]
+data = ["iris", "digits"]
+folds = 3
+trees = 16
+max_leaves = [4, 16]
+n_trees = [2, 4, 8]
 caps = [1]
 [[methods]]
 label = "RE"
 prune = "reduced_error"
 [[methods]]
 label = "LR"
-refine = { epochs = 2 }
+refine = { solver = "bcd", epochs = 10 }
 """
 COMMANDS = {
     "fit": "fit rows.csv --label y --budget 300 --trials 2 --jobs 1 --out out",
     "emit": "emit packed.bhk --out out",
-    "study": "study run study.toml --jobs 1 --out out --resume",
+    "study": "study run study.toml --jobs 2 --out out --resume",
     "dask": "study run study.toml --backend dask --out out --resume",
     "memory": "study run study.toml --jobs 2 --out out --resume",
     "fetch": "data fetch eeg",
 }
 STUDIES = ("study", "dask", "memory")
+N_RUNS = 72
 # How much address space a study has that may have too little: so many megabytes.
 LEAST_MEMORY, MOST_MEMORY = 300, 3_000
 
@@ -107,6 +111,8 @@ class Cluster:
 
 
 SERVERS = {"fetch": slow_server, "dask": Cluster}
+# What studies were found to be after kills.
+FOUND = Counter()
 
 
 def started(name, folder, server=None, megabytes=None):
@@ -114,7 +120,7 @@ def started(name, folder, server=None, megabytes=None):
     command = COMMANDS[name].split()
     if name == "dask":
         command += ["--scheduler", server.cluster.scheduler_address]
-    if name in STUDIES and not (folder / "out").exists():
+    if name in STUDIES and not (folder / "out" / bh.study.FILE).exists():
         command.remove("--resume")
     environment = {"BILLHOOK_DATA": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     if name == "fetch":
@@ -126,8 +132,8 @@ def started(name, folder, server=None, megabytes=None):
     )  # fmt: skip
 
 
-def outcome(name, folder):
-    """Return a digest of what the command wrote, None if it is not all there; raise an error if it is not whole."""
+def outcome(name, folder, expected=None):
+    """Return what the command wrote, None if it is not all there; raise an error if what there is is not whole."""
     out = folder / "out"
     if not out.exists():
         return None
@@ -138,13 +144,16 @@ def outcome(name, folder):
             assert len(pd.read_parquet(path)) == 14980, path
         return hashlib.sha256(whole[0].read_bytes()).hexdigest() if whole else None
     if name in STUDIES:
-        if not (out / "results.sqlite").exists() and not list(out.glob("*.sqlite*")):
+        if not (out / bh.study.FILE).exists():
             return None
-        results = bh.study.results(out).drop(columns=["seconds", "memory"], errors="ignore")
+        FOUND["a journal"] += (out / f"{bh.study.FILE}-journal").exists()
+        results = bh.study.results(out).drop(columns="seconds")
         assert set(results["status"]) <= {"done"}, results
-        assert not results.duplicated(subset=[c for c in ("data", "fold", "method") if c in results]).any()
-        scores = sorted(results["accuracy"].round(12).tolist()) if "accuracy" in results else len(results)
-        return str(scores) if len(results) == 4 else None
+        assert not results.duplicated(subset=["data", "fold", "base", "method", "n_leaves", "n_trees"]).any()
+        rows = {*filter(None, results.to_json(orient="records", lines=True).splitlines())}
+        assert rows <= (expected or rows), rows - expected
+        FOUND["a part of the rows"] += 0 < len(rows) < N_RUNS
+        return rows if len(rows) == N_RUNS else None
     names = ("model.bhk", "c/model.c", "c/model.h", "report.html") if name == "fit" else ("model.c", "model.h")
     there = [(out / file).exists() for file in names]
     assert all(there) or not any(there), dict(zip(names, there, strict=True))
@@ -155,16 +164,23 @@ def outcome(name, folder):
 
 
 def finish(name, folder, server=None):
-    """Run a command to its end; return what it wrote."""
+    """Return how long a command takes, a study once its folder is there, and what it writes."""
+    begin = time.perf_counter()
     process = started(name, folder, server)
+    while name in STUDIES and not (folder / "out").exists() and process.poll() is None:
+        begin = time.perf_counter()
+        time.sleep(0.01)
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    return outcome(name, folder)
+    return time.perf_counter() - begin, outcome(name, folder)
 
 
 def kill_at(name, folder, seconds, chosen, server=None):
     """Kill the command and its processes, or a worker, after so many seconds; return whether it had ended before."""
     process = started(name, folder, server)
+    while name in STUDIES and not (folder / "out").exists():  # what it imports takes as long as all the rest
+        time.sleep(0.01)
+        assert process.poll() is None, process.communicate()
     time.sleep(seconds)
     has_ended = process.poll() is not None
     if name == "dask" and chosen.random() < 0.5:
@@ -173,8 +189,10 @@ def kill_at(name, folder, seconds, chosen, server=None):
         assert process.returncode == 0, errors
         return has_ended
     if not has_ended:
-        os.killpg(process.pid, signal.SIGKILL)
+        (os.kill if chosen.random() < 0.5 else os.killpg)(process.pid, signal.SIGKILL)
+    begin = time.perf_counter()
     process.communicate()
+    assert time.perf_counter() - begin < 60.0, "processes that the killed one had started went on"
     return has_ended
 
 
@@ -202,28 +220,28 @@ def main():
             folder = Path(place)
             prepared(folder)
             server = SERVERS[name]() if name in SERVERS else None
-            begin = time.perf_counter()
-            expected = finish(name, folder, server)
-            needed = time.perf_counter() - begin
+            needed, expected = finish(name, folder, server)
             assert expected is not None
+            FOUND.clear()
             for moment in range(arguments.moments):
                 shutil.rmtree(folder / "out", ignore_errors=True)
                 if moment % 2 and name in ("fit", "emit"):
                     (folder / "out").mkdir()  # an empty folder is taken as it is
-                # The last third of the time is when files are written.
-                at = needed * (1 - chosen.random() ** 2 * 0.95)
+                # The last third of the time is when files are written, but by studies, which write all the time.
+                at = needed * (chosen.random() if name in STUDIES else 1 - chosen.random() ** 2 * 0.95)
                 n_ended += starve(folder, chosen) if name == "memory" else kill_at(name, folder, at, chosen, server)
-                found = outcome(name, folder)
+                found = outcome(name, folder, expected)
                 assert found in (None, expected), f"{name}, killed after {at:.3f} s"
                 n_whole += found is not None
                 if found is None:
-                    again = finish(name, folder, server)
+                    _, again = finish(name, folder, server)
                     assert again == expected, f"{name}, killed after {at:.3f} s, gave something else when run again"
             if server is not None:
                 server.close()
         print(
             f"{name}: {arguments.moments} kills within {needed:.1f} s ({n_ended} came too late); {n_whole} found all "
-            "written, the others gave the same when run again",
+            "written, the others gave the same when run again"
+            + "".join(f"; {n} found {what}" for what, n in FOUND.items()),
             flush=True,
         )
 
