@@ -105,7 +105,7 @@ def test_the_import_contract_has_every_folder_in_the_order_data_flows():
     layers = [layer.strip("()") for layer in contracts[0]["layers"]]
     assert layers[::-1] == [
         "kernels",
-        "_files : _checks : _deadline : _interruption : _progress : _types",
+        "_files : _checks : _deadline : _interruption : _out_of_memory : _progress : _types",
         "html",
         "tables",
         "forest",

@@ -1,5 +1,6 @@
 """From rows and a number of bytes to the best model that fits, and the report on the search."""
 
+import importlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook._interruption import is_interruption
 from billhook._progress import shown_by
 from billhook.budget._clock import Clock
 from billhook.budget._column_curve import ColumnPoint, column_curve
@@ -52,8 +52,8 @@ class FitResult:
         The candidates that no other beats at no more bytes, smallest first.
     report : FitReport
         What was tried, as data; ``report.save("report.html")`` writes it as a page.
-    was_interrupted : bool
-        Whether the search ended before its time.
+    was_interrupted, ran_out_of_memory : bool
+        Whether the search ended before its time, and whether that was for want of memory.
     examples : float32 array (rows, features)
         Some of the rows as features, which the self-test of the C project uses.
     record : SearchRecord or None
@@ -66,6 +66,7 @@ class FitResult:
     was_interrupted: bool
     examples: NDArray[np.float32]
     record: SearchRecord | None = None
+    ran_out_of_memory: bool = False
 
     def __repr__(self) -> str:
         score = f"held-out {self.report.scoring} {self.report.score:.4g}"
@@ -115,11 +116,13 @@ def fit(
     The time is that of `clock` if it runs already, else `time_limit` seconds from now, the report included. With
     `n_trials` there is no limit, and so many trials are made. With `compare`, the report has what others make of the
     budget; with `resume`, an earlier search is gone on with. `final` makes the last model of the best trial, by
-    default from all rows. With `keep_best`, an interruption ends the search and what is best so far is returned.
+    default from all rows. With `keep_best`, an interruption, or too little memory, ends the search and what is best
+    so far is returned.
     """
     if rows.classes is None and not np.abs(rows.y).max() <= LARGEST_TARGET:
         raise ValueError(f"y holds {rows.y[np.abs(rows.y).argmax()]:g}: targets may be up to {LARGEST_TARGET:g}")
     clock = clock or Clock(time_limit)
+    importlib.import_module("scipy.special")  # needed in the end: if there is no memory for it, nothing is lost yet
     runner = TrialRunner(rows, score_of(scoring, rows), seed, user_ensemble)
     smallest = _smallest(runner) if budget < CERTAIN_BYTES + CERTAIN_BYTES_OF_VALUE * runner.n_values else 1
     if smallest > budget:
@@ -154,10 +157,10 @@ def fit(
         with shown_by(None):  # the search is what is shown, and not each step of its last model
             last = learn_last(search, best, final)
     except (Exception, KeyboardInterrupt) as error:
-        if not keep_best or not is_interruption(error):
+        if not search.is_ended_by(error):
             raise
-        search.is_interrupted, last = True, LastModel(best.packed, encoding=best.encoding)
-    others, of_others = _compared(search, best, budget, keep_best=keep_best) if compare else ((), ())
+        last = LastModel(best.packed, encoding=best.encoding)
+    others, of_others = _compared(search, best, budget) if compare else ((), ())
     search.is_built, search.stage = True, "writing the report"
     progress(search)
     runner.clear_caches()
@@ -167,7 +170,15 @@ def fit(
     packed, examples = last.packed, rows.X[some]
     if last.encoding is not None and rows.recode is not None:  # its features are not those of the other rows
         packed, examples = packed.with_encoding(last.encoding), rows.recode.take(some).encoded(last.encoding)
-    return FitResult(packed, front_of(search), report, search.is_interrupted, examples, SearchRecord.of(search))
+    return FitResult(
+        packed,
+        front_of(search),
+        report,
+        search.is_interrupted,
+        examples,
+        SearchRecord.of(search),
+        ran_out_of_memory=search.is_out_of_memory,
+    )
 
 
 def _columns(search: Search, budget: int) -> tuple[ColumnPoint, ...]:
@@ -179,18 +190,15 @@ def _columns(search: Search, budget: int) -> tuple[ColumnPoint, ...]:
     return points
 
 
-def _compared(
-    search: Search, best: Candidate, budget: int, *, keep_best: bool
-) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
+def _compared(search: Search, best: Candidate, budget: int) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
     """Return what others make of the budget, and notes; what has been found is not lost if that is interrupted."""
     search.stage = "comparing with others"
     search.progress(search)
     try:
         return other_models(search, best, budget)
     except (Exception, KeyboardInterrupt) as error:
-        if not keep_best or not is_interruption(error):
+        if not search.is_ended_by(error):
             raise
-        search.is_interrupted = True
         return (), ("The comparison with others was interrupted.",)
 
 

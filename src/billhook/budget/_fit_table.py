@@ -138,7 +138,8 @@ def fit_table(
     scheduler : str, optional
         The address of a Dask scheduler whose workers evaluate the configurations, as "tcp://host:8786".
     keep_best : bool
-        Whether Ctrl-C ends the search and keeps the best model so far; otherwise KeyboardInterrupt is raised.
+        Whether Ctrl-C, or too little memory, ends the search and keeps the best model so far; otherwise
+        KeyboardInterrupt or MemoryError is raised.
     progress : function, optional
         Called with the search after each batch of trials.
     log : function, optional

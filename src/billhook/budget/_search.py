@@ -11,6 +11,7 @@ import numpy as np
 
 from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
+from billhook._out_of_memory import is_out_of_memory
 from billhook.budget._clock import Clock
 from billhook.budget._executors import Executor
 from billhook.budget._finals import FINALISTS, Finals
@@ -90,22 +91,31 @@ class Search(Finals):
         self.final_splits = []
         self.compared_on = {}
         self.finals_are_quick = False
-        self.is_interrupted = False
+        self.is_interrupted = self.is_out_of_memory = False
         self.is_built = False
         self.ended_early = ""  # why
         self.best_scores: list[float] = []  # after so many trials
 
     def run(self) -> None:
-        """Try, then compare the best on other splits; stop early at the end of the time, or if interrupted."""
+        """Try, then compare the best on other splits; stop early at the end of the time, or when that `is_ended`."""
         try:
             self._explore()
             self.stage = "comparing the best"
             self._compare()
         except (Exception, KeyboardInterrupt) as error:
-            self.is_interrupted = is_interruption(error)
-            if not self.is_interrupted or not self.keep_best or self.best(self.budgets[-1]) is None:
+            if not self.is_ended_by(error):
                 raise
         self.stage = "learning from all rows"
+
+    def is_ended_by(self, error: BaseException) -> bool:
+        """Whether the search ends with the best model so far, as it was interrupted or memory ran out."""
+        self.is_out_of_memory = is_out_of_memory(error)
+        self.is_interrupted = self.is_out_of_memory or is_interruption(error)
+        is_kept = self.is_interrupted and self.keep_best and self.best(self.budgets[-1]) is not None
+        if is_kept and self.is_out_of_memory:
+            for runner in (self.trying, self.comparing, self.whole):
+                runner.clear_caches()
+        return is_kept
 
     def final(self, budget: int) -> Packed:
         """Return the best model that fits a budget, learned from all rows, or as many as there is memory for."""

@@ -25,7 +25,7 @@ SHOWN_TARGETS = 4
 # What a fit is gone on with may be given with; all other options are as they were when it began.
 OF_RESUMING = frozenset({"table", "demo", "time_limit", "trials", "jobs", "compare", "resume"})
 # Of a command that wrote a model which takes more cycles than were asked for.
-TOO_SLOW_STATUS = 4
+TOO_SLOW_STATUS, OUT_OF_MEMORY_STATUS = 4, 2
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -86,8 +86,9 @@ def run(arguments: argparse.Namespace) -> None:
     if result.report.too_slow:
         print(f"billhook: {as_options(result.report.too_slow)}", file=sys.stderr)
     if result.was_interrupted:
-        print(f"billhook: interrupted; the best model found until then is in {out}", file=sys.stderr)
-        sys.exit(_interrupt.STATUS)
+        why = "memory ran out" if result.ran_out_of_memory else "interrupted"
+        print(f"billhook: {why}; the best model found until then is in {out}", file=sys.stderr)
+        sys.exit(OUT_OF_MEMORY_STATUS if result.ran_out_of_memory else _interrupt.STATUS)
     if result.report.too_slow:
         sys.exit(TOO_SLOW_STATUS)
 

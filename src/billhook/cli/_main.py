@@ -3,10 +3,12 @@ import os
 import sys
 from collections.abc import Sequence
 
+from billhook._out_of_memory import is_out_of_memory
 from billhook.cli import _interrupt
 
 # That of a program ended by SIGPIPE.
 PIPE_STATUS = 141
+OUT_OF_MEMORY = "memory ran out: fewer jobs, rows or columns need less, and `ulimit -v` says whether there is a limit"
 
 
 def run_process() -> int:
@@ -43,6 +45,9 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 
 def _say(error: BaseException) -> int:
     """Say what is wrong, and return the exit status; an error that should not be is raised."""
+    if not isinstance(error, KeyboardInterrupt) and is_out_of_memory(error):  # then nothing more can be imported
+        print(f"billhook: {OUT_OF_MEMORY} ({_text(error) or type(error).__name__})", file=sys.stderr)
+        return 2
     from subprocess import SubprocessError
 
     from billhook._interruption import is_interruption

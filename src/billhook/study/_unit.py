@@ -13,6 +13,7 @@ import numpy as np
 
 from billhook._checks import as_bytes
 from billhook._interruption import is_interruption
+from billhook._out_of_memory import is_out_of_memory
 from billhook.analysis import BOOSTING, DONE, FAILED, SEARCH
 from billhook.datasets import DataSet
 from billhook.forest import Forest
@@ -267,4 +268,7 @@ def _raise_if_interrupted(error: Exception) -> None:
 
 def words_of(error: Exception) -> str:
     """Return what an error says, in a line."""
+    if is_out_of_memory(error):
+        said = " ".join(str(error).split())[:300] or type(error).__name__
+        return f"memory ran out ({said}): run it again with retry, and fewer jobs or a memory limit"
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]

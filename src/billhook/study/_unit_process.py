@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import IO, Any, Literal, NamedTuple
 
 from billhook._interruption import not_interrupted
+from billhook._out_of_memory import is_out_of_memory
 from billhook.analysis import TIMED_OUT
 from billhook.datasets import DataSet
 from billhook.study._rows import seed_of
@@ -21,6 +22,8 @@ from billhook.study._study import Configuration, Study, Unit, configurations_of
 from billhook.study._unit import Key, Record, run_unit
 
 COMMAND = "from billhook.study._unit_process import serve; serve()"
+
+GO_ON = "What was finished is there: run it again, with fewer jobs or a memory limit"
 
 
 class UnitRequest(NamedTuple):
@@ -121,6 +124,8 @@ class UnitProcess:
                     for row in value:
                         left.pop(getattr(row, "key", ()), None)
                 elif kind == "error":
+                    if is_out_of_memory(value):
+                        raise ResultsError(f"memory ran out in {_where(request)} ({value}). {GO_ON}") from value
                     raise value
                 else:
                     is_done = True
@@ -129,9 +134,8 @@ class UnitProcess:
             is_late = deadline is not None and deadline.stop()
             if not (is_done or is_ended or is_late):
                 raise ResultsError(
-                    f"the process of {request.unit.data}, fold {request.unit.fold}, {request.unit.base} was killed, "
-                    f"perhaps for want of memory (exit status {process.wait()}). What was finished is there: run it "
-                    "again, with fewer jobs or a memory limit"
+                    f"{_where(request)} was killed, perhaps for want of memory (exit status {process.wait()}). "
+                    + GO_ON
                 )
         except BaseException:
             if deadline is not None:
@@ -224,6 +228,11 @@ def serve() -> None:
             _send(answers, UnitMessage("error", _picklable(error)))
         else:
             _send(answers, UnitMessage("done"))
+
+
+def _where(request: UnitRequest) -> str:
+    unit = request.unit
+    return f"the process of {unit.data}, fold {unit.fold}, {unit.base}"
 
 
 def _picklable(error: Exception) -> Exception:

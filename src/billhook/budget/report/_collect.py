@@ -109,7 +109,12 @@ def _notes(search: Search, last: LastModel, best: Candidate) -> list[str]:
         notes.append(f"The model has learned from {last.n_rows:,} of {search.whole.rows.n_rows:,} rows: {last.why}.")
     if search.ended_early:
         notes.append(f"The search ended early, after {search.clock.seconds:.0f} s: {search.ended_early}.")
-    if search.is_interrupted:
+    if search.is_out_of_memory:
+        notes.append(
+            "Memory ran out: this is the best model found until then. Fewer jobs (n_jobs=1), rows or columns need "
+            "less."
+        )
+    elif search.is_interrupted:
         notes.append("The search was interrupted: this is the best model found until then.")
     return notes
 
