@@ -352,3 +352,46 @@ def test_the_page_of_a_regression_shows_its_number_and_takes_missing_values(brow
     missing = packed.predict(np.full((1, packed.n_features), np.nan))[0]
     assert float(browser.run(WAIT)) == pytest.approx(missing, rel=1e-5)
     assert browser.run("document.documentElement.scrollWidth") <= 390
+
+
+TYPE = "(() => { const field = document.getElementById('field-0'); field.focus(); field.select(); })()"
+ERROR = "document.getElementById('error').textContent"
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("missing_values", [True, False])
+def test_the_page_says_what_is_wrong_in_its_form(missing_values, browser, tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    forest = RandomForestClassifier(4, max_leaf_nodes=6, random_state=0).fit(X, y)
+    packed = bh.pack(forest, leaf_bits=5, missing_values=missing_values)
+    name = packed.feature_names[packed.used.min()]
+    bh.emit(packed, tmp_path / "out", runtime="web", X=X)
+    browser.open(tmp_path / "out" / "index.html")
+    first = browser.run(WAIT)
+    browser.run(TYPE)
+    browser.call("Input.insertText", text="1e")
+    assert browser.run(ERROR) == f"{name}: this is not a number."
+    assert browser.run("document.getElementById('verdict').textContent") == "\u2026"
+    browser.run(SET.format(k=0, value='""'))
+    said = "" if missing_values else f"{name}: give a number. The model knows no missing values."
+    assert browser.run(ERROR) == said
+    assert bool(browser.run(SHARES)) == missing_values
+    browser.run(SET.format(k=0, value=json.dumps(str(X[name].median()))))
+    assert browser.run(ERROR) == ""
+    assert browser.run("document.getElementById('verdict').textContent") == first
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize(("width", "height", "share"), [(390, 844, 0.5), (1280, 900, 1.0)])
+def test_long_names_of_many_classes_leave_room_for_the_form(width, height, share, browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6))
+    y = np.array([f"a class whose name is rather long, as people write them, number {k}" for k in range(20)])
+    forest = RandomForestClassifier(20, max_leaf_nodes=24, random_state=0)
+    packed = bh.pack(forest.fit(X, y[np.digitize(X[:, 0], np.linspace(-1.5, 1.5, 19))]), leaf_bits=5)
+    bh.emit(packed, tmp_path / "out", runtime="web", X=X)
+    browser.open(tmp_path / "out" / "index.html", width=width, height=height)
+    browser.run(WAIT)
+    assert len(browser.run(SHARES)) == 12
+    assert browser.run("document.getElementById('answer').offsetHeight") < share * height
+    assert browser.run("document.documentElement.scrollWidth") <= width
