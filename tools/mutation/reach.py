@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from .runs import OPTIONS, ROOT, cpu_seconds, use
+from .runs import OPTIONS, ROOT, cpu_seconds, hurry, use
 
 SOURCE = ROOT / "src" / "billhook"
 # The name of what is reached before any test runs.
@@ -92,6 +92,10 @@ class _Tracer:
     def __init__(self):
         self.found = {}
         self.begin = 0.0
+
+    def pytest_configure(self):
+        """Let hypothesis try few examples: lines are reached by the first ones, or seldom."""
+        hurry(max_examples=15)
 
     def pytest_runtest_logstart(self, nodeid):
         """Begin a test."""

@@ -113,11 +113,11 @@ class Loop:
         return {"killed": self.failed is not None, "by": self.failed, "n_run": n_run}
 
 
-def hurry():
+def hurry(**changes):
     """Let hypothesis not look for the simplest example that fails: that one does is enough."""
     from hypothesis import Phase, settings
 
-    settings.register_profile("mutants", settings(), phases=(Phase.explicit, Phase.generate))
+    settings.register_profile("mutants", settings(), phases=(Phase.explicit, Phase.generate), **changes)
     settings.load_profile("mutants")
 
 
