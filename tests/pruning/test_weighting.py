@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,6 +31,60 @@ def test_a_few_steps_are_those_of_the_formula(forest):
         naive.pruning.probability_lists(forest, X[rows]), y[rows].tolist(), 4, batches, 0.05
     )
     np.testing.assert_allclose(pruned.tree_weight, [w for w in weight if w], rtol=1e-9)
+
+
+def test_steps_of_adam_are_those_of_the_paper():
+    slopes = np.random.default_rng(0).normal(size=(6, 3)).tolist()
+    mean, square = [0.0] * 3, [0.0] * 3
+    step = _weighting._AdamSteps(3, 0.1)
+    for count, slope in enumerate(slopes, 1):
+        mean = [0.9 * m + 0.1 * s for m, s in zip(mean, slope, strict=True)]
+        square = [0.999 * v + 0.001 * s * s for v, s in zip(square, slope, strict=True)]
+        expected = [
+            0.1 * (m / (1 - 0.9**count)) / (math.sqrt(v / (1 - 0.999**count)) + 1e-8)
+            for m, v in zip(mean, square, strict=True)
+        ]
+        np.testing.assert_allclose(step(np.array(slope)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "of_row"),
+    [
+        ("mse", lambda s, t: ((s - t) ** 2).sum()),
+        ("cross_entropy", lambda s, t: -(t * (s - np.log(np.exp(s).sum()))).sum()),
+        ("squared_hinge", lambda s, t: (np.maximum(1 - np.where(t == 1, s, -s), 0) ** 2).sum()),
+    ],
+)
+def test_slopes_are_those_of_the_loss(loss, of_row):
+    score, target = np.random.default_rng(0).normal(size=(5, 3)), np.eye(3)[[0, 1, 2, 0, 1]]
+    slope = _weighting.loss_slope(loss, score, target)
+    for row, column in np.ndindex(score.shape):
+        step = np.eye(3)[column] * 1e-6
+        above, below = (of_row(score[row] + move, target[row]) for move in (step, -step))
+        assert slope[row, column] == pytest.approx((above - below) / 2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "shrunk"),
+    [
+        ("L1", [0.48, -0.18, 0.0, -0.88, 0.0]),
+        ("L0", [0.5, -0.2, 0.0, -0.9, 0.0]),
+        ("hard_L0", [0.5, 0.0, 0.0, -0.9, 0.0]),
+    ],
+)
+def test_penalties_shrink_weights(penalty, shrunk):
+    weight = np.array([0.5, -0.2, 0.19, -0.9, 0.0])
+    if penalty == "L1":
+        weight[2] = 0.01
+    np.testing.assert_allclose(_weighting.shrink(weight, penalty, 2, 0.02), shrunk, atol=1e-15)
+
+
+def test_the_trees_that_stay_weigh_what_all_did(forest):
+    options = {"method": "proximal", "penalty": "L1", "simplex": False, "epochs": 3, "random_state": 0}
+    whole = bh.prune(forest, X, y, n_trees=10, **options).tree_weight
+    largest = np.sort(np.argsort(-np.abs(whole), kind="stable")[:4])
+    kept = whole[largest] * (whole.sum() / whole[largest].sum())
+    np.testing.assert_allclose(bh.prune(forest, X, y, n_trees=4, **options).tree_weight, kept, rtol=1e-12)
 
 
 def test_without_penalty_the_weights_approach_least_squares(forest):
@@ -129,8 +185,17 @@ def test_numbers_can_be_weighted_too(penalty, simplex):
         ({"strength": -1.0}, "must not be negative"),
         ({"step_size": 0.0}, "step_size must be above 0"),
         ({"epochs": 0}, "at least 1"),
+        ({"batch_size": 0}, "at least 1"),
+        ({"node_penalty": -0.5}, "must not be negative"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(forest, options, message):
     with pytest.raises(ValueError, match=message):
         bh.prune(forest, X, y, method="proximal", n_trees=3, **options)
+
+
+def test_one_epoch_and_one_row_at_a_time_are_enough_and_no_strength_is_what_is_taken(forest):
+    options = {"method": "proximal", "n_trees": 3, "epochs": 1, "batch_size": 1, "random_state": 0, "penalty": "L0"}
+    pruned = bh.prune(forest, X[::10], y[::10], **options)
+    assert pruned == bh.prune(forest, X[::10], y[::10], strength=0.0, node_penalty=0.0, **options)
+    assert pruned != bh.prune(forest, X[::10], y[::10], strength=1.0, **options)
