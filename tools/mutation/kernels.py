@@ -15,7 +15,7 @@ extern void __gcov_reset(void);
 __attribute__((visibility("default"))) void mutants_dump(void) { __gcov_dump(); }
 __attribute__((visibility("default"))) void mutants_reset(void) { __gcov_reset(); }
 """
-PLAIN = ("-O2",)
+PLAIN = ("-O1",)
 COUNTED = ("-O0", "--coverage", "-fprofile-update=atomic")
 OPTIONS = ("-std=c11", "-w", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno")
 OPTIONS += ("-fno-trapping-math", f"-I{sysconfig.get_path('include')}")

@@ -28,7 +28,7 @@ class Reach:
                         self.failing.add(test)
                         continue
                     self.seconds[test] = said["seconds"]
-                for name, lines in said["lines"].items():
+                for name, lines in file[said.get("as", test)]["lines"].items():
                     for line in lines:
                         self.by_line.setdefault(name, {}).setdefault(line, set()).add(test)
 
@@ -149,7 +149,7 @@ class PythonTracer(_Tracer):
 
 
 class CTracer(_Tracer):
-    """What tests reach in C files, compiled with `--coverage`, whose counts a function of ours writes and resets."""
+    """What the tests of a file, which take little, reach in C files compiled with `--coverage`."""
 
     def __init__(self, objects):
         super().__init__()
@@ -157,35 +157,51 @@ class CTracer(_Tracer):
 
         import billhook.kernels._native as native
 
-        self.objects = objects
+        self.objects, self.tests = objects, []
         library = ctypes.CDLL(native.__file__)
         self.dump, self.reset = library.mutants_dump, library.mutants_reset
 
-    def start(self, nodeid):  # noqa: ARG002 - as for Python
-        """Begin a test."""
-        self.reset()
+    def start(self, nodeid):
+        """Begin a test, which may be the first of a file."""
+        if not self.tests or nodeid.partition("::")[0] != self.tests[0].partition("::")[0]:
+            self._end_file()
+        self.tests.append(nodeid)
 
     def stop(self, nodeid):
         """End a test."""
+
+    def _end_file(self):
+        """Give all tests of a file the lines that were counted since the last one ended."""
         self.dump()
+        if self.tests:
+            lines = self._lines()
+            for test in self.tests:
+                self.found[test] |= {"lines": {}, "as": self.tests[0]}
+            self.found[self.tests[0]]["lines"] = lines
+        self.tests = []
+        self.reset()
+
+    def _lines(self):
         counts = sorted(self.objects.glob("*.gcda"))
+        if not counts:
+            return {}
         done = subprocess.run(
             ["gcov", "--json-format", "--stdout", *(path.name for path in counts)],
             cwd=self.objects, capture_output=True, text=True, check=True,
         )  # fmt: skip
         for path in counts:
             path.unlink()
-        lines = self.found[nodeid]["lines"]
+        lines = {}
         for text in done.stdout.splitlines():
             for file in json.loads(text)["files"]:
                 if "/" not in file["file"]:  # compiled where it stands
-                    name = f"billhook/kernels/{file['file']}"
                     reached = {line["line_number"] for line in file["lines"] if line["count"]}
-                    if reached:
-                        lines[name] = sorted(reached | set(lines.get(name, ())))
+                    lines.setdefault(f"billhook/kernels/{file['file']}", set()).update(reached)
+        return {name: sorted(reached) for name, reached in lines.items() if reached}
 
     def result(self):
         """Return what was found."""
+        self._end_file()
         return self.found
 
 
