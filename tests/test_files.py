@@ -1,6 +1,6 @@
 import pytest
 
-from billhook._files import atomic_folder
+from billhook._files import atomic_folder, atomic_write
 
 
 def tree_of(folder):
@@ -74,3 +74,12 @@ def test_a_folder_with_something_in_it_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such folder"), atomic_folder(tmp_path / "nowhere" / "out"):
         pass
     assert tree_of(tmp_path) == {"a": "old"}
+
+
+def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="the name of the folder to write is empty"), atomic_folder("", replace=True):
+        pass
+    with pytest.raises(ValueError, match="the name of the file to write is empty"), atomic_write(""):
+        pass
+    assert list(tmp_path.iterdir()) == []

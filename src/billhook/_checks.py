@@ -17,7 +17,8 @@ def resolve_name(name: object, table: Mapping[str, Value], missing: str, known: 
     """Return what a name stands for; or say what is missing, and the nearest name or all that are known."""
     if isinstance(name, str) and name in table:
         return table[name]
-    near = get_close_matches(str(name), table, n=1)
+    plain = str(name).strip().lower()
+    near = [known for known in table if known.lower() == plain] or get_close_matches(str(name), table, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"{known} {_listed(list(table))}"
     raise ValueError(f"{missing} {name!r}; {hint}")
 

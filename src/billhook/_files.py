@@ -49,6 +49,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path : path of a file
         Its folder must exist; a file there is replaced, and its permissions are kept.
     """
+    if not os.fspath(path):
+        raise ValueError("the name of the file to write is empty")
     target = Path(path).resolve()  # a link stays a link
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))
@@ -84,6 +86,8 @@ def atomic_folder(
     whole : names
         Folders in it that are replaced as a whole: nothing stays in them.
     """
+    if not os.fspath(path):
+        raise ValueError("the name of the folder to write is empty: give '.' for this one")
     target = Path(path).resolve()
     if target.exists() and not target.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "this is a file; give the name of a folder", str(path))

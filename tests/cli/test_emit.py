@@ -108,6 +108,12 @@ def test_speed_gives_way_where_there_is_no_room(capsys):
         ([*EMIT, "--layout", "fats"], "no layout 'fats'; did you mean 'fast'?"),
         ([*EMIT, "--inputs", "float,int15"], "no kind of input 'int15'; did you mean 'int16'?"),
         ([*EMIT, "--inputs", ""], "no kind of input ''"),
+        ([*EMIT, "--layout", ""], "no layout ''; known are compact, balanced, fast"),
+        ([*EMIT, "--layout", "Fast "], "no layout 'Fast '; did you mean 'fast'?"),
+        ([*EMIT, "--runtime", "C"], "no runtime 'C'; did you mean 'c'?"),
+        ([*EMIT, "--runtime", "WASM"], "no runtime 'WASM'; did you mean 'web'?"),
+        (["emit", "model.bhk", "--out", "", "--force"], "the name of the folder to write is empty: give '.'"),
+        (["emit", "model.bhk", "--blob", ""], "the name of the file to write is empty"),
         ([*EMIT, "--codebook", "1"], "--codebook must be between 2 and 65,536, not 1"),
         ([*EMIT, "--scales", "two"], "--scales must be"),
         (

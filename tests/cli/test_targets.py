@@ -36,6 +36,16 @@ def test_a_target_is_shown(called, shown, capsys):
         assert text in printed
 
 
-def test_the_nearest_name_is_said(capsys):
-    assert main(["targets", "arduino-unos"]) == 2
-    assert "did you mean 'arduino-uno'?" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("called", "said"),
+    [
+        ("arduino-unos", "did you mean 'arduino-uno'?"),
+        ("teensy", "did you mean 'teensy-4'?"),
+        ("stm32", "names that begin so are stm32f030, stm32l0, stm32f103, stm32f2, stm32f4"),
+        ("nrf52", "names that begin so are nrf52833, nrf52840"),
+        ("", "known are generic, attiny85"),
+    ],
+)
+def test_the_nearest_names_are_said(called, said, capsys):
+    assert main(["targets", called]) == 2
+    assert said in capsys.readouterr().err

@@ -36,7 +36,7 @@ def test_a_target_has_more_names_than_one(called, name):
     ("called", "message"),
     [
         ("blupill", "no target 'blupill'; did you mean 'blue pill'?"),
-        ("arduino", "no target 'arduino'; did you mean 'arduino-"),
+        ("arduino", "no target 'arduino'; names that begin so are arduino-uno, arduino-nano"),
         ("z80", "no target 'z80'; known are generic, attiny85, arduino-uno"),
         ("", "no target ''; known are generic"),
         (None, "no target None; known are generic"),

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     target = target_named(arguments.target)
     inputs: Any = split_names(arguments.inputs)
     # Before anything that takes time.
-    form_of(arguments.layout or "compact", inputs, target)
+    form_of("compact" if arguments.layout is None else arguments.layout, inputs, target)
     packages_named(split_names(arguments.package) or ())
     with ProgressDisplay("reading"):
         model = load(arguments.model)

@@ -31,7 +31,7 @@ def emit_outputs(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         check_blob_alone(arguments)
     target = target_named("generic" if arguments.target is None else arguments.target)
-    layout: Any = arguments.layout or "compact"
+    layout: Any = "compact" if arguments.layout is None else arguments.layout
     inputs = split_names(arguments.inputs)
     form_of(layout, inputs, target)
     packages = packages_named(split_names(arguments.package) or ())

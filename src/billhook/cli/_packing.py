@@ -42,6 +42,8 @@ def _threshold_bits(text: str | None) -> Any:
 
 def check_blob(path: str, arguments: argparse.Namespace) -> None:
     """Refuse to write a blob over what is there, over what it is made from in any case, and where it cannot be."""
+    if not path:
+        raise ValueError("the name of the file to write is empty")
     blob = Path(path).resolve()
     if blob.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", path)

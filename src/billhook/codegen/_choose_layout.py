@@ -178,7 +178,7 @@ def choose_layout(
     """
     chosen = target_named(target)
     goal: Goal = resolve_name(optimize, {name: name for name in get_args(Goal)}, "optimize cannot be")
-    form = form_of(layout or "compact", inputs, chosen)
+    form = form_of("compact" if layout is None else layout, inputs, chosen)
     if max_cycles is not None:
         check_max_cycles(max_cycles, chosen, layout)
     packed = model if isinstance(model, Packed) else pack(model)

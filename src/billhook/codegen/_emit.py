@@ -114,7 +114,7 @@ def emit(
         }
         return _emit_runtime(model, out, target, name, runtime, of_c, X, force=force)
     chosen = target_named(target)
-    form = form_of(layout or "compact", inputs, chosen)
+    form = form_of("compact" if layout is None else layout, inputs, chosen)
     kinds = None if inputs is None else form.inputs
     _check_name(name)
     if X is None and y is not None:

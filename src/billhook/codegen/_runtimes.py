@@ -25,6 +25,14 @@ RUNTIMES: dict[str, RuntimeProject] = {
 }
 
 
+# What people look for.
+ALSO_CALLED = dict.fromkeys(("wasm", "webassembly", "javascript", "js", "typescript", "node", "html"), "web")
+ALSO_CALLED |= dict.fromkeys(("arduino", "c99", "c++", "cpp"), "c") | {"python": "micropython", "cargo": "rust"}
+
+
 def runtime_named(name: str) -> RuntimeProject:
     """Return the function that makes the projects of this runtime."""
+    called = ALSO_CALLED.get(str(name).strip().lower())
+    if called:
+        raise ValueError(f"there is no runtime {name!r}; did you mean {called!r}?")
     return resolve_name(name, RUNTIMES, "there is no runtime")

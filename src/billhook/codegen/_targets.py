@@ -175,6 +175,12 @@ def target_named(name: str) -> Target:
     plain = _plain(name) if isinstance(name, str) else ""
     if plain in CALLED:
         return CALLED[plain][1]
-    near = get_close_matches(plain, CALLED, n=1)
-    hint = f"did you mean {CALLED[near[0]][0]!r}?" if near else f"known are {', '.join(TARGETS)}"
+    longer: dict[str, str] = {}
+    for key, (called, target) in CALLED.items():
+        if plain and key.startswith(plain):
+            longer.setdefault(target.name, called)
+    if len(longer) > 1:
+        raise ValueError(f"there is no target {name!r}; names that begin so are {', '.join(longer.values())}")
+    near = list(longer.values()) or [CALLED[key][0] for key in get_close_matches(plain, CALLED, n=1)]
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(TARGETS)}"
     raise ValueError(f"there is no target {name!r}; {hint}")

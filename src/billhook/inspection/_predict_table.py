@@ -139,6 +139,8 @@ def _format_of(path: Path) -> TableFormat:
     if path.suffix.lower() in SUFFIXES:
         return SUFFIXES[path.suffix.lower()]
     known = " and ".join(get_args(TableFormat))
+    if not path.name:
+        raise ValueError("the name of the file to write is empty: give that of a .csv or .parquet file")
     if not path.suffix:
         raise ValueError(f"{path} has no suffix that says what to write: name it {path}.csv or {path}.parquet")
     raise ValueError(f"{path}: tables are written as {known}, not as {path.suffix}; name it {path.stem}.csv")

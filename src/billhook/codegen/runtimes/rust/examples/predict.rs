@@ -6,7 +6,9 @@ use std::error::Error;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let blob = std::fs::read(arguments.next().ok_or("name the file of a blob, then the numbers of a row")?)?;
-    let row = arguments.map(|number| number.parse()).collect::<Result<Vec<f32>, _>>()?;
+    let row = arguments
+        .map(|text| text.parse().map_err(|_| format!("{text:?} is not a number")))
+        .collect::<Result<Vec<f32>, _>>()?;
 
     let model = Model::open(&blob).map_err(|error| error.to_string())?;
     let mut scratch = vec![0; model.scratch_len()];
