@@ -167,5 +167,24 @@ def test_the_emitted_example_prints_the_label(tmp_path):
     assert said.strip() == bh.pack(forest).predict(row[None])[0]
 
 
+def test_the_emitted_example_says_what_is_no_number(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(X, y)
+    bh.emit(forest, tmp_path / "crate", runtime="rust")
+    with pytest.raises(AssertionError, match=r"1,5.* is not a number"):
+        cargo("run", "--example", "predict", folder=tmp_path / "crate", after=("--", "5.1", "1,5", "3", "1"))
+    with pytest.raises(AssertionError, match="a row must have 4 features"):
+        cargo("run", "--example", "predict", folder=tmp_path / "crate", after=("--", "5.1", "1.5", "3"))
+
+
+def test_nothing_newer_than_rustc_1_63_is_used(workshop):
+    """Of the standard library, as clippy knows it."""
+    path = path_with_cargo()
+    if path is None or shutil.which("cargo-clippy", path=path) is None:
+        pytest.skip("cargo clippy is not installed: rustup component add clippy")
+    options = ("--", "-A", "warnings", "-D", "clippy::incompatible_msrv")
+    cargo("clippy", "--all-targets", folder=workshop / "billhook", after=options)
+
+
 def test_all_modules_of_the_crate_are_emitted():
     assert sorted(MODULES) == sorted(path.stem for path in (CRATE / "src").glob("*.rs"))

@@ -1,8 +1,8 @@
 //! What is checked once about the numbers, so that no walk leaves them.
 
 use crate::sections::{
-    BASES, BEGINS, CATEGORIES, CODES, COLUMNS, FACTORS, FEATURES, KEYS, KINDS, LEAVES, MISSING, NUMBERS, SCALES, SHIFTS,
-    SIZES, TESTED, TREES, VALUES,
+    BASES, BEGINS, CATEGORIES, CODES, COLUMNS, FACTORS, FEATURES, KEYS, KINDS, LEAVES, MISSING, NUMBERS, SCALES,
+    SHIFTS, SIZES, TESTED, TREES, VALUES,
 };
 use crate::{Error, Model};
 
@@ -24,7 +24,10 @@ impl Model<'_> {
         ];
         check(n_numbers.iter().all(|(which, n)| count(*which) == *n), "how many numbers its sections have")?;
         let narrow = [(CODES, 16), (SHIFTS, 8), (VALUES, 16), (FACTORS, 8), (CATEGORIES, 8)];
-        check(narrow.iter().all(|(which, most)| self.sections.width(*which) <= *most), "its numbers have too many bits")?;
+        check(
+            narrow.iter().all(|(which, most)| self.sections.width(*which) <= *most),
+            "its numbers have too many bits",
+        )?;
         check(self.sections.width(BASES) == 32, "its bases")?;
         check(self.scale > 0.0 && self.scale.is_finite() && self.base.is_finite(), "its scale or base")?;
         let mut feature = 0_u64;

@@ -88,9 +88,8 @@ impl Model<'_> {
         match self.sections.number(SHIFTS, kind) {
             0 => self.rank(ordered(bits), begin, n),
             1 => self.code_of_category(bits, begin, n),
-            shift => {
-                Steps { shift, offset: i64::from(begin as i32), scale: n, bits: self.sections.width(CODES) }.code(bits)
-            }
+            shift => Steps { shift, offset: i64::from(begin as i32), scale: n, bits: self.sections.width(CODES) }
+                .code(bits),
         }
     }
 
