@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,13 @@ from billhook.codegen import data_limit, target_named, tools_for
 )
 def test_a_target_has_more_names_than_one(called, name):
     assert target_named(called).name == name
+
+
+def test_a_target_is_taken_for_its_name():
+    for target in bh.targets():
+        assert target_named(target) is target
+    with pytest.raises(ValueError, match="there is no target Target"):
+        target_named(replace(bh.targets()[1], flash=5))
 
 
 @pytest.mark.parametrize(

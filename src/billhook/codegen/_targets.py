@@ -170,8 +170,13 @@ def _plain(name: str) -> str:
 CALLED = {_plain(name): (name, target) for target in TARGETS.values() for name in (target.name, *target.other_names)}
 
 
-def target_named(name: str) -> Target:
-    """Return the target that is called so, however the name is spelled: "uno", "Blue Pill", "ESP32-C3"."""
+def target_named(name: str | Target) -> Target:
+    """Return the target that is called so, however the name is spelled: "uno", "Blue Pill", "ESP32-C3".
+
+    One of `targets()` is returned as it is.
+    """
+    if isinstance(name, Target) and TARGETS.get(name.name) == name:
+        return name
     plain = _plain(name) if isinstance(name, str) else ""
     if plain in CALLED:
         return CALLED[plain][1]
