@@ -5,8 +5,37 @@ import json
 import os
 import shutil
 import subprocess
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import ClassVar
 
 KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Tab": 9, " ": 32, "PageUp": 33}
+
+
+class FolderServer:
+    """A folder on a server of this machine, for what a browser does not load from files: modules, for one."""
+
+    def __init__(self, path):
+        handler = partial(FolderHandler, directory=path)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+
+    def __enter__(self):
+        Thread(target=self.server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class FolderHandler(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing."""
+
+    extensions_map: ClassVar = {".html": "text/html", ".mjs": "text/javascript", "": "application/octet-stream"}
+
+    def log_message(self, *_):
+        pass
 
 
 class Browser:
@@ -52,8 +81,12 @@ class Browser:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
+        self.show(path.as_uri())
+
+    def show(self, address):
+        """Show what is at an address, and wait until it is loaded."""
         self.said, self.requests, self.loaded = [], [], False
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=address)
         while not self.loaded:
             self._next()
 

@@ -18,7 +18,7 @@ from billhook.codegen._runtime_web import fields_of, web_module
 from billhook.interop import as_forest
 from billhook.tables import EncodedColumn, Encoding
 from blob_models import MODELS, blob_model, rounding_down
-from browser import Browser
+from browser import Browser, FolderServer
 
 # The answers of all models to their rows, and errors, as JSON.
 SCRIPT = """
@@ -290,6 +290,40 @@ WAIT = """new Promise((done) => {
 SHARES = "Array.from(document.querySelectorAll('#bars dd:nth-of-type(2n)'), (cell) => cell.textContent)"
 SET = """(() => {{ const field = document.getElementById("field-{k}"); field.value = {value};
   field.dispatchEvent(new Event("input", {{ bubbles: true }})); }})()"""
+
+
+IN_PAGE = """<!DOCTYPE html><title>models</title><script type="module">
+import { load } from "./billhook.mjs";
+window.answers = (async () => {
+  const said = [];
+  for (const [name, nFeatures, bits] of await (await fetch("rows.json")).json()) {
+    const model = await load(new URL(name, import.meta.url));
+    const floats = new Float32Array(Uint32Array.from(bits).buffer);
+    const rows = Array.from({ length: floats.length / nFeatures },
+      (_, k) => floats.subarray(k * nFeatures, (k + 1) * nFeatures));
+    said.push(model.scores(rows).map((scores) => Array.from(scores)));
+  }
+  return said;
+})();
+</script>"""
+
+
+def test_scores_in_a_browser_are_those_of_python_to_the_last_bit(module, browser, tmp_path):
+    """The module as a page loads it, with models by their addresses."""
+    models = [blob_model(name) for name in MODELS]
+    (tmp_path / "billhook.mjs").write_text(module)
+    (tmp_path / "index.html").write_text(IN_PAGE)
+    about = []
+    for number, (packed, rows) in enumerate(models):
+        (tmp_path / f"{number}.bhm").write_bytes(packed.to_bytes())
+        bits = np.ascontiguousarray(rows, np.float32).view(np.uint32).ravel().tolist()
+        about.append([f"{number}.bhm", packed.n_features, bits])
+    (tmp_path / "rows.json").write_text(json.dumps(about))
+    with FolderServer(tmp_path) as address:
+        browser.show(f"{address}/index.html")
+        said = browser.run("window.answers")
+    for (packed, rows), scores in zip(models, said, strict=True):
+        np.testing.assert_array_equal(scores, packed.scores(rows))
 
 
 @pytest.mark.usefixtures("module")
