@@ -132,6 +132,7 @@ NAN = 0x7FC00000
     ("name", "changes", "message"),
     [
         ("ranks", {"bases": put(-2, NAN)}, "scale must be a number above 0"),
+        ("one leaf", {"bases": put(-3, 0)}, "n_features must be a whole number of 1 or more, not 0"),
         ("ranks", {"keys": put(0, 0x7FFFFFFF)}, "a threshold is no number"),
         ("ranks", {"keys": put(0, 0xFFFFFFFF)}, "a threshold is no number"),
         ("ranks", {"begins": put(0, 3)}, "are not those of a feature"),

@@ -94,8 +94,8 @@ def _check_about(packed: "Packed") -> None:
             raise ValueError(f"{name} must be one of {', '.join(known)}, not {getattr(packed, name)!r}")
     if not isinstance(packed.origin, str):
         raise ValueError(f"origin must be a string, not {packed.origin!r}")
-    if type(packed.n_features) is not int:
-        raise ValueError(f"n_features must be a whole number, not {packed.n_features!r}")
+    if type(packed.n_features) is not int or packed.n_features < 1:
+        raise ValueError(f"n_features must be a whole number of 1 or more, not {packed.n_features!r}")
     names = packed.feature_names
     if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
         raise ValueError("feature_names must be strings")
