@@ -135,7 +135,8 @@ def fit_on_cluster(n_rows: int, kill_after: float | None) -> tuple[Run, float]:
             local_directory=str(folder),
         ) as cluster:
             command = [sys.executable, "-m", "billhook", "fit", "rows", "--label", "label", "--budget", "4KB"]
-            command += ["--trials", "1", "--scheduler", cluster.scheduler_address, "--out", "out"]
+            command += ["--trials", "1", "--out", "out", "--backend", "dask"]
+            command += ["--scheduler", cluster.scheduler_address]
             begin = time.monotonic()
             process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             most = 0.0
