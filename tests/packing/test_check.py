@@ -1,6 +1,7 @@
 """What makes bytes, a layout and words no packed model: each said in its own words."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -150,3 +151,49 @@ def test_splits_by_categories_test_codes_that_there_are():
     assert model.layout.n_categorical
     with pytest.raises(ValueError, match="features cannot have 0 bits"):
         replace(model, layout=replace(model.layout, category_bits=0)).check()
+
+
+def naive_reasons(model):
+    """Yield what is wrong with a model whose bytes can be read, in the order of the layout."""
+    layout, coded = model.layout, model.coded
+    tested = [int(feature) for feature in coded.feature if feature >= 0]
+    if any(feature >= layout.n_used for feature in tested):
+        yield "not in use"
+    if set(range(layout.n_used)) - set(tested):
+        yield "no split tests it"
+    for k, quantizer in enumerate(model.quantizers):
+        if hasattr(quantizer, "thresholds"):
+            thresholds = quantizer.thresholds.tolist()
+            if any(not low < high for low, high in pairwise(thresholds)):
+                yield "do not ascend"
+        if k >= layout.n_ordered:
+            codes = [int(code) for code, feature in zip(coded.threshold, coded.feature, strict=True) if feature == k]
+            if any(code > 2**layout.category_bits - 2 for code in codes):
+                yield "codes"
+    if any(feature >= model.n_features for feature in model.used.tolist()):
+        yield "not one of"
+
+
+@pytest.mark.parametrize("kind", ["ranks", "steps", "categories"])
+def test_whatever_bit_is_wrong_a_model_that_passes_tests_what_is_there(kind):
+    rng = np.random.default_rng(2)
+    forest = random_forest(
+        rng, sizes=(3, 4, 2), n_features=3, n_classes=1, thresholds=np.array([-1.0, 0.5, 2.0, 7.0])
+    )
+    if kind == "categories":
+        forest = with_sets(rng, forest, share=0.6, n_sets=3, categories=np.arange(5))
+    model = bh.pack(forest, leaf_bits=4, threshold_bits="exact" if kind == "ranks" else 6)
+    n_passed = n_refused = 0
+    for bit in range(8 * model.nbytes):
+        data = model.data.copy()
+        data[bit // 8] ^= np.uint8(1 << bit % 8)
+        damaged = replace(model, data=data)
+        try:
+            damaged.check()
+        except ValueError:
+            n_refused += 1
+        else:
+            n_passed += 1
+            assert not list(naive_reasons(damaged))
+    assert n_passed
+    assert n_refused
