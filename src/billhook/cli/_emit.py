@@ -65,9 +65,11 @@ def _check(arguments: argparse.Namespace) -> None:
         runtime_named(arguments.runtime)
         if arguments.out is None:
             raise ValueError("--runtime needs the folder to write to: --out DIR")
-        for option in ("layout", "optimize", "inputs", "package"):
+        for option in ("layout", "optimize", "inputs"):
             if getattr(arguments, option) is not None:
                 raise ValueError(f"--{option} is for C made of one model; --runtime reads models as they are")
+        if arguments.runtime != "c" and arguments.package is not None:
+            raise ValueError(f"--package is for C; --runtime {arguments.runtime} writes none")
         if arguments.runtime != "c" and arguments.target is not None:
             raise ValueError(f"--target is for C; --runtime {arguments.runtime} is the same for all targets")
         if arguments.no_names and arguments.blob is None:
@@ -86,6 +88,7 @@ def _emit_runtime(packed: Packed, arguments: argparse.Namespace, X: Any) -> None
         target=arguments.target,
         name=arguments.name,
         runtime=arguments.runtime,
+        package=split_names(arguments.package) or (),
         X=X,
         force=arguments.force,
     )

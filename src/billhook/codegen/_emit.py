@@ -17,6 +17,7 @@ from billhook.codegen._outputs import check_together, is_several, named_outputs
 from billhook.codegen._outputs_project import outputs_example, outputs_project
 from billhook.codegen._packages import PackageName, package_files, package_notes, packages_named
 from billhook.codegen._project import project
+from billhook.codegen._runtime_c import c_example
 from billhook.codegen._runtimes import runtime_named
 from billhook.codegen._targets import Target, target_named
 from billhook.codegen._test_rows import self_test_rows
@@ -71,7 +72,7 @@ def emit(
     names : bool
         Whether the program knows the names of the classes, or only their numbers.
     package : {"cmake", "esp-idf", "platformio", "zephyr"} or several of these
-        What the project is a package for, besides: files that these need, and an example for each.
+        What the project is a package for, besides: files that these need, and an example for each. Only for C.
     X, y : rows and their labels or targets, optional
         Up to 32 of the rows go into the self-test; without X, rows are made up. With y, the header says how accurate
         the model is on all of them. Of several outputs, y has a column for each.
@@ -109,10 +110,9 @@ def emit(
             "inputs": inputs,
             "optimize": None if optimize == "size" else optimize,
             "names": None if names else names,
-            "package": package or None,
             "y": y,
         }
-        return _emit_runtime(model, out, target, name, runtime, of_c, X, force=force)
+        return _emit_runtime(model, out, target, name, runtime, of_c, X, packages_named(package), force=force)
     chosen = target_named(target)
     form = form_of("compact" if layout is None else layout, inputs, chosen)
     kinds = None if inputs is None else form.inputs
@@ -186,6 +186,7 @@ def _emit_runtime(
     runtime: str,
     of_c: Mapping[str, Any],
     X: ArrayLike | None,
+    packages: Sequence[PackageName],
     *,
     force: bool,
 ) -> tuple[Path, ...]:
@@ -198,12 +199,18 @@ def _emit_runtime(
             f"target={target!r} is for C, whose size on it is known; runtime={runtime!r} writes the same for all "
             "targets: leave target out"
         )
+    if runtime != "c" and packages:
+        raise ValueError(f"package is for C; runtime={runtime!r} writes no package for {packages[0]}")
     for option, value in of_c.items():
         if value is not None:
             raise ValueError(f"{option} is for C made of one model; runtime={runtime!r} reads models as they are")
     packed = model if isinstance(model, Packed) else pack(model)
     check_fits(model, packed, form_of("compact", "float", chosen), chosen)
-    return _write(runtime_project(packed, name, self_test_rows(packed, X), chosen), out, force=force)
+    files = dict(runtime_project(packed, name, self_test_rows(packed, X), chosen))
+    if packages:
+        files |= package_files(c_example(packed, name), packages)
+        files["README.md"] = f"{files['README.md']!s}{package_notes(packages)}"
+    return _write(files, out, force=force)
 
 
 def _check_name(name: str) -> None:

@@ -25,6 +25,8 @@ class Example(NamedTuple):
         Statements that put columns of a table into the row, that print the answer, and that send it over the serial
         line of an Arduino.
     prints_floats : bool
+    program, self_test : str
+        The template of an example for packages, and the file of the project that tests it.
     """
 
     prefix: str
@@ -37,6 +39,8 @@ class Example(NamedTuple):
     printed: tuple[str, ...]
     sent: tuple[str, ...]
     prints_floats: bool
+    program: str = "example.c"
+    self_test: str = "selftest.c"
 
 
 def example_of(packed: Packed, form: Form, prefix: str) -> Example:

@@ -89,6 +89,7 @@ def _values(example: Example) -> dict[str, object]:
         "quoted_sources": " ".join(f'"{source}"' for source in example.sources),
         "sources_beside": "\n        ".join(beside),
         "headers": " ".join(example.headers),
+        "self_test": example.self_test,
     }
 
 
@@ -105,7 +106,7 @@ def _library(values: dict[str, object], example: Example) -> dict[str, object]:
         "version": VERSION,
         "description": f"{values['what']} from {values['n_features']} features: a tree ensemble written by Billhook",
         "keywords": ["machine learning", "tree ensemble"],
-        "headers": f"{prefix}.h",
+        "headers": example.headers[0],
         "frameworks": "*",
         "platforms": "*",
         "build": {"srcDir": ".", "includeDir": ".", "srcFilter": ["-<*>", *compiled]},
@@ -118,7 +119,7 @@ def _library(values: dict[str, object], example: Example) -> dict[str, object]:
 def _program(example: Example, *, main: str = "int main(void)", end: str = "    return 0;\n") -> str:
     """Return a program that predicts for one row."""
     return filled_template(
-        "packages/example.c",
+        f"packages/{example.program}",
         prefix=example.prefix,
         upper=example.prefix.upper(),
         type=example.type_,

@@ -5,6 +5,7 @@ from textwrap import fill
 import numpy as np
 from numpy.typing import NDArray
 
+from billhook.codegen._example import Example
 from billhook.codegen._memory import DoesNotFitError, check_reader_fits
 from billhook.codegen._names import comment, identifier
 from billhook.codegen._resources import filled_template, runtime_source
@@ -54,6 +55,27 @@ def c_project(packed: Packed, name: str, rows: NDArray[np.float32], target: Targ
             f"{library}/examples/replace/replace.ino": sketch,
         }
     return files
+
+
+def c_example(packed: Packed, name: str) -> Example:
+    """Return what the examples of packages consist of that have the reader and a model in them."""
+    prefix = identifier(name)
+    is_regression = packed.classes is None
+    answer = '"%g\\n", (double)bh_value(&model, x)' if is_regression else '"%d\\n", bh_predict(&model, x)'
+    return Example(
+        prefix=prefix,
+        sources=("billhook.c",),
+        headers=(f"{prefix}_blob.h", "billhook.h"),
+        what="A number" if is_regression else f"One of {packed.n_classes} classes",
+        n_features=packed.n_features,
+        type_="float",
+        filled=(),
+        printed=(f"printf({answer});",),
+        sent=(),
+        prints_floats=is_regression,
+        program="example_blob.c",
+        self_test="main.c",
+    )
 
 
 def blob_header(packed: Packed, prefix: str) -> str:
