@@ -1,10 +1,12 @@
 """The C reader of blobs: the scores of every kind of model, damaged models, its size, and projects around it."""
 
+import ctypes
 import os
 import re
 import shutil
 import struct
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ from billhook.codegen._runtime_c import n_scratch, not_needed
 from billhook.codegen._toolchains import compile_program, program_sizes, run_program
 from blob_answers import impossible_blobs, made_up_models, sealed
 from blob_models import MODELS, blob_model
-from c_reader import Reader, write_model, write_reader
+from c_reader import MODEL_BYTES, Reader, write_model, write_reader
 from made_up import forests, random_forest, tricky_rows
 
 HERE = Path(__file__).parent
@@ -513,6 +515,93 @@ def test_a_model_is_replaced_without_a_new_firmware(tmp_path):
         ("!b", scores(old)),  # damaged, and written over the one that was in use
         ("!c", scores(large)),
     ]
+
+
+REPLACE_HOST = """
+#include <string.h>
+#include "billhook_replace.c"
+void restart(void) { memset(&newest, 0, sizeof newest); memset(&in_use, 0, sizeof in_use); }
+void erase(void) { restart(); memset(kept, 0xFF, sizeof kept); }
+void send(const uint8_t *blob, uint16_t size, uint16_t n_sent, uint16_t damaged)
+{
+    billhook_replacement replacement = {0, 0, 0};
+    uint16_t at;
+    billhook_receive(&replacement, 'R');
+    billhook_receive(&replacement, (uint8_t)size);
+    billhook_receive(&replacement, (uint8_t)(size >> 8));
+    for (at = 0; at < n_sent; at++)
+        billhook_receive(&replacement, (uint8_t)(blob[at] ^ (at == damaged)));
+}
+"""
+
+
+class Kept:
+    """The place of received models, with what makes them come and fail, on this machine."""
+
+    def __init__(self, folder, in_flash):
+        for file in ("billhook_replace.c", "billhook_replace.h"):
+            (folder / file).write_text(runtime_source(f"c/arduino/{file}"))
+        write_reader(folder)
+        (folder / "host.c").write_text(REPLACE_HOST)
+        options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-DBILLHOOK_REPLACE_BYTES=1024"]
+        options += ["-fsanitize=undefined", "-fno-sanitize-recover=all", "-shared", "-fPIC"]
+        subprocess.run(["gcc", *options, "host.c", "billhook.c", "-o", "host.so"], cwd=folder, check=True)
+        self.library, self.in_flash = ctypes.CDLL(str(folder / "host.so")), in_flash
+        self.library.bh_scores.restype = ctypes.POINTER(ctypes.c_int32)
+
+    def opened(self, row):
+        """Return which model is open, as `billhook_open_newest` says, and its scores of a row."""
+        model, scratch = ctypes.create_string_buffer(MODEL_BYTES), (ctypes.c_int32 * 64)()
+        size = ctypes.c_size_t(len(self.in_flash))
+        which = self.library.billhook_open_newest(model, self.in_flash, size, scratch, ctypes.c_size_t(64))
+        return which, tuple(self.library.bh_scores(model, row.ctypes.data_as(ctypes.c_void_p))[:3])
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return Kept(tmp_path_factory.mktemp("kept"), IRIS[0].to_bytes(names=False))
+
+
+FOREST_SIZES = (2, 5, 9, 20, 30, 45, 60)
+
+
+@cache
+def flowers_of(n):
+    """Return the blob of a forest of so many trees, and its scores of a row."""
+    packed = bh.pack(RandomForestClassifier(n, max_leaf_nodes=6, random_state=n).fit(X, y), leaf_bits=5)
+    return packed.to_bytes(names=n % 2 == 0), tuple(packed.scores(X[100:101])[0].tolist())
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_a_received_model_stays_until_another_is_whole(kept, data):
+    """Whatever comes, is damaged or cut off, and whenever the power fails."""
+    row = np.ascontiguousarray(X[100], np.float32)
+    at_first = tuple(IRIS[0].scores(X[100:101])[0].tolist())
+    kept.library.erase()
+    current, size = at_first, 0
+    whole = set()  # of which it is not known since the power failed whether they came later than the current one
+    for _ in range(data.draw(st.integers(1, 8))):
+        blob, scores = flowers_of(data.draw(st.sampled_from(FOREST_SIZES)))
+        kind = data.draw(st.sampled_from(["whole", "damaged", "cut off", "the power fails", "and at its end"]))
+        n_sent = data.draw(st.integers(1, len(blob) - 1)) if kind in ("cut off", "the power fails") else len(blob)
+        # A byte of the part that a checksum is of.
+        kept.library.send(blob, len(blob), n_sent, data.draw(st.integers(0, 99)) if kind == "damaged" else 0xFFFF)
+        if kind in ("the power fails", "and at its end"):
+            kept.library.restart()
+        which, found = kept.opened(row)
+        if kind == "whole":
+            assert (which, found) == (1, scores)
+        elif kind != "and at its end" or found != scores:
+            if size + len(blob) <= 1024:
+                assert found == current
+            assert found in (current, at_first, *whole)
+            assert which == (0 if found == at_first else 2 if kind in ("damaged", "cut off") else 1)
+        whole |= {scores} if kind == "and at its end" else set()
+        if found != current:
+            current, size = found, 0 if found == at_first else len(blob)
+        kept.library.restart()
+        assert kept.opened(row)[1] == current
 
 
 def test_the_sketch_compiles(tmp_path):

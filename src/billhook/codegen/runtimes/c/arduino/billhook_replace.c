@@ -35,6 +35,9 @@ typedef struct {
 
 static place newest, in_use;
 
+/* The first byte of a model is written last: until all of it has come, what is there is none. */
+static uint8_t first_byte;
+
 int billhook_receive(billhook_replacement *replacement, uint8_t byte)
 {
     switch (replacement->state) {
@@ -57,10 +60,13 @@ int billhook_receive(billhook_replacement *replacement, uint8_t byte)
         replacement->at = newest.at;
         break;
     default:
-        keep(replacement->at, byte);
+        if (replacement->size == newest.size)
+            first_byte = byte;
+        keep(replacement->at, replacement->size == newest.size ? 0 : byte);
         replacement->at++;
         if (--replacement->size)
             return BILLHOOK_MORE;
+        keep(newest.at, first_byte);
         replacement->state = 0;
         return BILLHOOK_COMPLETE;
     }
