@@ -41,6 +41,8 @@ def smallest(finalists: "list[Candidate]", *, by_loss_too: bool) -> "Candidate":
     best = finalists[0]
 
     def is_as_good(one: "Candidate") -> bool:
+        if one is not best and one.nbytes > 0.97 * best.nbytes:
+            return False
         is_lossy = by_loss_too and is_told_apart(one.losses, best.losses)
         return not is_told_apart(best.scores, one.scores) and not is_lossy
 

@@ -232,7 +232,7 @@ def results():
             merged = bh.merge(forest, X, y, max_leaves=100, loss=loss)
             yield f"merge, {loss}, {n_classes}", digest(merged.value, merged.threshold)
             tests = KnownTests(merged, np.asarray(X, np.float32))
-            chosen = choose_splits(merged, tests, y, loss=loss, sample_weight=np.full(len(y), 1.25))
+            chosen = choose_splits(tests, y, loss=loss, sample_weight=np.full(len(y), 1.25))
             yield f"choose splits, {loss}, {n_classes}", digest(chosen.feature, chosen.threshold, chosen.row_weight)
             if loss in ("cross_entropy", "mse"):
                 for options in [{}, {"codebook": 16}, {"codebook": 16, "scales": "class"}]:

@@ -279,8 +279,9 @@ def choose_splits(forest, X, target, loss, weight, width=1.0, least_gain=1e-9):
         table, base = table[:, 1:] - table[:, :1], base[1:] - base[:1]
     n_values = table.shape[1]
     known = {}
+    matters = np.array([np.isnan(X[:, f]).any() for f in forest.feature])
+    of_node = (forest.feature, forest.missing_left & matters, forest.category_set, forest.threshold)
     for node in np.flatnonzero(forest.feature >= 0):
-        of_node = (forest.feature, forest.missing_left, forest.category_set, forest.threshold)
         known.setdefault(tuple(each[node].item() for each in of_node), int(node))
     tests = [known[test] for test in sorted(known)]
     passes = {node: np.array([passes_test(forest, node, x) for x in X], bool) for node in tests}

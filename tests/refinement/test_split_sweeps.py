@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.tree import DecisionTreeRegressor
 
 import billhook as bh
 from billhook.forest import Forest
-from billhook.refinement import KnownTests, Problem, choose_splits, loss_named, losses_for
+from billhook.refinement import KnownTests, Problem, choose_splits, loss_named
+from billhook.refinement._losses import fits
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import CATEGORIES, random_forest, rows_of_categories, tricky_rows, with_sets
 from naive import refinement as naive
@@ -18,7 +20,7 @@ BY_CLASSES = {1: (X_n, y_n / y_n.std()), 2: (X2, y2), 3: (X3, y3)}
 
 def chosen_again(forest, X, y, loss, weight=None):
     weight = np.ones(len(y)) if weight is None else weight
-    return choose_splits(forest, KnownTests(forest, X.astype(np.float32)), y, loss=loss, sample_weight=weight)
+    return choose_splits(KnownTests(forest, X.astype(np.float32)), y, loss=loss, sample_weight=weight)
 
 
 def total_loss(forest, X, y, loss, weight, width=1.0):
@@ -41,6 +43,10 @@ def assert_same_choices(forest, X, y, loss, weight):
     has, left, right = naive.choose_splits(forest, X, Problem(forest).targets(labels, known), loss, weight, width)
     new = chosen_again(forest, X, y, loss, weight)
     inner = has >= 0
+    if new is None:
+        np.testing.assert_array_equal(forest.threshold[inner], forest.threshold[has[inner]])
+        np.testing.assert_array_equal(forest.left, left)
+        return forest
     for name in ("feature", "threshold", "missing_left", "category_set"):
         np.testing.assert_array_equal(getattr(new, name)[inner], getattr(forest, name)[has[inner]], err_msg=name)
     np.testing.assert_array_equal(new.left, left)
@@ -56,11 +62,11 @@ CASES = [(1, loss) for loss in ("mse", "absolute", "huber", "quantile_0.8")] + [
 @pytest.mark.parametrize(("classes", "loss"), CASES)
 def test_the_naive_twin_chooses_the_same(classes, loss):
     X, y = BY_CLASSES[classes]
-    rows = np.random.default_rng(0).permutation(len(y))[:70]
+    rows = np.random.default_rng(0).permutation(len(y))[:150]
     ensembles = REGRESSORS if classes == 1 else CLASSIFIERS
     for model in ensembles.values():
         forest = bh.as_forest(clone(model).fit(X, y))
-        if forest.classes is not None and loss not in losses_for(forest):
+        if not fits(loss_named(loss), forest):
             continue
         forest = forest.select(range(min(3, forest.n_trees))).truncate(max_leaves=9)
         weight = np.random.default_rng(1).uniform(0.2, 3.0, rows.size)
@@ -122,13 +128,48 @@ def test_the_loss_falls_and_the_forest_of_before_stays(classes, loss):
     assert new.n_leaves == forest.n_leaves
 
 
-def test_a_forest_of_constants_stays():
-    forest = bh.as_forest(clone(CLASSIFIERS["random forest"]).fit(X3, y3)).truncate(max_leaves=1)
-    new = chosen_again(forest, X3, y3, "cross_entropy")
-    np.testing.assert_array_equal(new.decision_function(X3), forest.decision_function(X3))
-
-
-def test_another_loss_is_refused():
+def test_nothing_is_returned_where_no_split_changes():
     forest = bh.as_forest(clone(CLASSIFIERS["random forest"]).fit(X3, y3))
-    with pytest.raises(ValueError, match="one of cross_entropy, mse, squared_hinge, not 'huber'"):
-        chosen_again(forest, X3, y3, "huber")
+    assert chosen_again(forest.truncate(max_leaves=1), X3, y3, "cross_entropy") is None
+    for _ in range(9):
+        new = chosen_again(forest, X3, y3, "cross_entropy")
+        if new is None:
+            break
+        forest = new
+    assert new is None
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "loss", "named"),
+    [
+        (CLASSIFIERS["random forest"], "huber", "cross_entropy, mse, squared_hinge"),
+        (REGRESSORS["random forest"], "poisson", "mse, huber, absolute"),
+        (REGRESSORS["random forest"], "cross_entropy", "mse, huber, absolute"),
+        (REGRESSORS["random forest"], "quantile_2", "mse, huber, absolute"),
+    ],
+)
+def test_another_loss_is_refused(ensemble, loss, named):
+    forest = bh.as_forest(clone(ensemble).fit(X3, y3))
+    with pytest.raises(ValueError, match=f"one of {named}, not '{loss}'"):
+        chosen_again(forest, X3, y3, loss)
+
+
+def test_weights_are_checked():
+    forest = bh.as_forest(clone(REGRESSORS["one tree"]).fit(X3, y3))
+    for wrong in (-np.ones(150), np.ones(149)):
+        with pytest.raises(ValueError, match="weight"):
+            chosen_again(forest, X3, y3, "mse", wrong)
+    assert chosen_again(forest, X3, y3, "mse", np.ones(150, int)) is None  # a tree that knows every row
+
+
+def test_a_feature_may_have_as_many_thresholds_as_buckets_have_numbers():
+    n = 65_536
+    X = np.arange(n + 1, dtype=np.float32)[:, None]
+    y = np.random.default_rng(0).normal(size=n + 1)
+    forest = bh.as_forest(DecisionTreeRegressor(random_state=0).fit(X, y))
+    thresholds = np.unique(forest.threshold[forest.feature >= 0])
+    assert thresholds.size > 65_535
+    with pytest.raises(ValueError, match="thresholds of a feature; at most 65,535 are possible"):
+        KnownTests(forest, X[:5])
+    known = KnownTests(forest.truncate(max_leaves=65_536), X)
+    assert known.bucket.max() == 65_535

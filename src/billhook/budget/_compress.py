@@ -1,6 +1,7 @@
 """From a grown ensemble to a packed model that fits the budget."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ PASSES = 5
 TRIES = 3
 # A model smaller than this share of what it may be is made anew, a bit larger: so much is aimed at.
 NEARLY_FULL, AIM = 0.97, 0.985
+# By no more numbers, rows times features, are splits chosen again.
+MOST_CHOSEN_BY = 2_000_000
 # By no more is the limit raised at once.
 MOST_RAISED = 1.5
 
@@ -66,11 +69,20 @@ class CodedRows:
         )
 
     def sweep(self, forest: Forest, l2: float, n_sweeps: int) -> Forest:
-        """Return the forest with splits chosen again so many times, and leaf values learned again after each."""
-        for _ in range(n_sweeps):
-            tests = KnownTests(forest, self.codes)
-            chosen = choose_splits(forest, tests, self.y, loss=self.loss, sample_weight=self.weight)
-            forest = self.refine(chosen, l2)
+        """Return the forest with splits chosen again, at most so many times, and leaf values refined after each.
+
+        Of many rows and features some rows choose, evenly spaced. When the time is up the forest is what it came to.
+        """
+        n_used = np.unique(forest.feature[forest.feature >= 0]).size
+        some = slice(None, None, max(1, len(self.y) * n_used // MOST_CHOSEN_BY))
+        with suppress(OutOfTimeError):
+            for _ in range(n_sweeps):
+                tests = KnownTests(forest, self.codes[some])
+                chosen = choose_splits(tests, self.y[some], loss=self.loss, sample_weight=self.weight[some])
+                del tests  # it is large
+                if chosen is None:
+                    break
+                forest = self.refine(chosen, l2)
         return forest
 
 

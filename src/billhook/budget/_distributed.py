@@ -65,7 +65,7 @@ def fit_on_cluster(
     """Return the best model of at most `budget` bytes, learned from rows that stay on the workers.
 
     Configurations are evaluated and compared on a sample of the rows, on the workers too. The last model is grown,
-    refined and merged with all rows; its leaves are rounded with the sample.
+    refined and merged with all rows; with the sample its leaves are rounded, and splits chosen again.
 
     Parameters
     ----------
@@ -135,7 +135,10 @@ def _sampled(most_rows: int, is_classification: bool, part: Partition) -> Any:
 def build_on_cluster(
     client: "Client", partitions: Partitions, sample: TrainingRows, trial: Trial, *, seed: int = 0
 ) -> Packed:
-    """Return the model of a trial: grown, refined and merged with all rows, its leaves rounded with the sample."""
+    """Return the model of a trial: grown, refined and merged with all rows.
+
+    The sample rounds its leaves, and chooses splits again where the trial does.
+    """
     runner = TrialRunner(sample, score_of(None, sample), seed)
     binned = runner.binned(trial.growth.bits, trial.growth.bins)
     n_trees = n_rounds(trial.growth, runner.n_leaves(trial))

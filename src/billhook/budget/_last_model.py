@@ -10,6 +10,7 @@ from billhook.budget._results import Candidate
 from billhook.budget._search import Search
 from billhook.budget._space import Trial
 from billhook.budget._timing import WORTH_IT
+from billhook.cluster import ClusterError
 from billhook.packing import Packed
 from billhook.tables import Encoding
 
@@ -62,6 +63,8 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
             packed = whole.build(trial, split, saved=search.bytes_saved(trial))
     except OutOfTimeError:
         return at_hand
+    except ClusterError as error:
+        return at_hand._replace(why=str(error))
     if n_rows < most:
         return LastModel(packed, split.train.size, too_short)
     return LastModel(packed, *((None, "") if most == whole.rows.n_rows else (split.train.size, TOO_MANY)))

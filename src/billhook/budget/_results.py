@@ -13,6 +13,9 @@ from billhook.budget._trial_outcome import TrialOutcome
 from billhook.packing import Packed
 from billhook.tables import Encoding
 
+# A finalist as good as the best takes its place if it is no larger than so many times that.
+WORTH_LESS = 0.97
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -164,11 +167,13 @@ def is_packed_alike(one: Trial, other: Trial) -> bool:
 def _smallest_as_good(finalists: list[Candidate]) -> Candidate:
     """Return the smallest of those that neither accuracy nor log loss tells apart from the first.
 
-    Without log losses, and on one split, it is the first itself.
+    Of those that are hardly smaller, without log losses, and on one split, it is the first itself.
     """
     best = finalists[0]
 
     def is_as_good(one: Candidate) -> bool:
+        if one.nbytes > WORTH_LESS * best.nbytes:
+            return False
         return not _is_told_apart(best.scores, one.scores) and not _is_told_apart(one.losses, best.losses)
 
     if len(best.losses) < 2:

@@ -23,12 +23,13 @@ def scored_stages(
 ) -> tuple[Stage, ...]:
     """Return the stages of a model: `score` is that of a forest on codes, `packed_score` that of the model."""
 
-    def stage(name: str, forest: Forest) -> Stage:
-        return Stage(name, score(forest), None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves")
+    def stage(name: str, forest: Forest, more: str = "") -> Stage:
+        return Stage(name, score(forest), None, f"{forest.n_trees:,} trees, {forest.n_leaves:,} leaves{more}")
 
     shown = [stage("grown", stages.grown)]
     if compression.l2 is not None:
-        shown.append(stage("merged" if stages.fitted.n_leaves < stages.grown.n_leaves else "refined", stages.fitted))
+        name = "merged" if stages.fitted.n_leaves < stages.grown.n_leaves else "refined"
+        shown.append(stage(name, stages.fitted, ", splits chosen again" if compression.sweeps else ""))
     leaves = f"{compression.leaf_bits}-bit leaves"
     if compression.codebook:
         leaves += f", {compression.codebook} different"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from billhook._deadline import check_time
 from billhook._progress import tell_progress
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def workers_of(client: "Client") -> dict[str, int]:
             else:
                 say(text)
             next_saying += BETWEEN_SAYINGS
+        check_time()
         time.sleep(0.1)
 
 

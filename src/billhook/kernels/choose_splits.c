@@ -241,6 +241,7 @@ INLINE Choice best_choice(const TestBuckets *tests, const SplitTree *tree, size_
             const double most = best.loss - LEAST_GAIN * at_stake;
             if (s->sum[test] < most)
                 best = (Choice){test, 0, s->sum[test]};
+            /* Where a test and its turn both beat that of now, so does that of now turned, and by more than one. */
             else if (total - s->sum[test] < most)
                 best = (Choice){test, 1, total - s->sum[test]};
         }

@@ -98,6 +98,12 @@ def losses_for(forest: Forest) -> tuple[str, ...]:
     return FOR_LOG_LINK if forest.link == "exp" else FOR_REGRESSION
 
 
+def fits(loss: Loss, forest: Forest) -> bool:
+    """Whether such a forest can be refined for a loss: one of `losses_for`, or that of a quantile instead."""
+    known = losses_for(forest)
+    return loss.name in known or (loss.name.startswith(QUANTILE) and "absolute" in known)
+
+
 def as_state(loss: Loss, score: Vector) -> Vector:
     """Return what solvers keep of scores (rows, columns): exp(score) for the log losses, up to a factor a row."""
     if not loss.is_log:

@@ -10,7 +10,7 @@ import numpy as np
 from billhook._checks import as_int
 from billhook._types import Vector
 from billhook.forest import Forest
-from billhook.refinement._losses import QUANTILE, Loss, loss_named, losses_for
+from billhook.refinement._losses import QUANTILE, Loss, fits, loss_named, losses_for
 from billhook.refinement._problem import Problem
 
 EPOCHS = {"bcd": 20, "sgd": 50}
@@ -146,12 +146,11 @@ class RefinementOptions:
             raise ValueError("loss is an empty list; name one loss or more")
         losses = [loss_named(name) if isinstance(name, str) else None for name in names]
         for name, loss in zip(names, losses, strict=True):
-            is_quantile = loss is not None and loss.name.startswith(QUANTILE) and "absolute" in known
-            if is_quantile and self.solver == "sgd":
-                raise ValueError(f"loss={name!r} is for solver='bcd'")
-            if loss is None or (loss.name not in known and not is_quantile):
+            if loss is None or not fits(loss, forest):
                 kind = "with link 'exp' " if forest.link == "exp" else ""
                 raise ValueError(
                     f"loss must be 'auto' or one of {', '.join(known)} for {forest.task} {kind}forests, not {name!r}"
                 )
+            if loss.name.startswith(QUANTILE) and self.solver == "sgd":
+                raise ValueError(f"loss={name!r} is for solver='bcd'")
         return tuple(loss for loss in losses if loss is not None)

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from billhook._deadline import check_time
-from billhook._types import Vector
-from billhook.forest import Forest, derive
+from billhook.forest import Forest, as_weights, derive
 from billhook.kernels import average_upwards, choose_splits_many, choose_splits_one
 from billhook.refinement._data import checked_targets, find_leaves
-from billhook.refinement._losses import as_state, loss_named, losses_for, width_of
+from billhook.refinement._losses import fits, loss_named, losses_for, width_of
 from billhook.refinement._problem import Problem
 
 MOST_CATEGORIES = 1 << 24
 # Buckets of a group have numbers of 16 bits.
-MOST_THRESHOLDS = 65_535
+MOST_BUCKETS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,27 +42,30 @@ class KnownTests:
     def __post_init__(self) -> None:
         forest = self.forest
         inner = np.flatnonzero(forest.feature >= 0)
-        fields = forest.threshold, forest.category_set, forest.missing_left, forest.feature
-        order = inner[np.lexsort([of_all[inner] for of_all in fields])]
-        is_first = {of_all: np.ones(order.size, np.bool_) for of_all in ("group", "test")}
-        differs = [of_all[order][1:] != of_all[order][:-1] for of_all in fields]
-        is_first["group"][1:] = np.any(differs[1:], axis=0)
-        is_first["test"][1:] = np.any(differs, axis=0)
-        group_of, n_groups = np.cumsum(is_first["group"]) - 1, int(is_first["group"].sum())
-        # The last bucket of each group before is no test.
-        test_of = np.cumsum(is_first["test"]) - 1 + group_of
-        of_group = np.bincount(group_of[is_first["test"]], minlength=n_groups) + 1
-        if n_groups and of_group.max() > MOST_THRESHOLDS:
+        # Where missing values go tells tests apart where there are some.
+        missing_left = forest.missing_left & np.isnan(self.X).any(axis=0)[forest.feature]
+        fields = forest.threshold, forest.category_set, missing_left, forest.feature
+        order = inner[np.lexsort([of_nodes[inner] for of_nodes in fields])]
+        differs = [of_nodes[order][1:] != of_nodes[order][:-1] for of_nodes in fields]
+        begins_test, begins_group = np.ones((2, order.size), np.bool_)
+        begins_test[1:], begins_group[1:] = np.any(differs, axis=0), np.any(differs[1:], axis=0)
+        group_of = np.cumsum(begins_group) - 1
+        n_groups = int(begins_group.sum())
+        n_buckets = np.bincount(group_of[begins_test], minlength=n_groups) + 1
+        if n_groups and n_buckets.max() > MOST_BUCKETS:
             raise ValueError(
-                f"splits cannot be chosen again of more than {MOST_THRESHOLDS:,} thresholds of a feature"
+                f"splits cannot be chosen again among {n_buckets.max() - 1:,} thresholds of a feature; at most "
+                f"{MOST_BUCKETS - 1:,} are possible"
             )
+        # The last bucket of each group before is no test.
+        test_of = np.cumsum(begins_test) - 1 + group_of
         of_node = np.zeros(forest.n_nodes, np.int32)
         of_node[order] = test_of
-        node_of = np.zeros(int(of_group.sum()), np.int64)
-        node_of[test_of] = order
+        node_of = np.zeros(int(n_buckets.sum()), np.int64)
+        node_of[test_of[::-1]] = order[::-1]  # the first that has it
         made = {
-            "first": np.concatenate([[0], np.cumsum(of_group)]).astype(np.uint32),
-            "group": np.repeat(np.arange(n_groups), of_group).astype(np.uint32),
+            "first": np.concatenate([[0], np.cumsum(n_buckets)]).astype(np.uint32),
+            "group": np.repeat(np.arange(n_groups), n_buckets).astype(np.uint32),
             "of_node": of_node,
             "node_of": node_of,
         }
@@ -71,6 +73,7 @@ class KnownTests:
             object.__setattr__(self, name, array)
         bucket = np.empty((len(self.X), n_groups), np.uint16)
         for number in range(n_groups):
+            check_time()
             bucket[:, number] = self._buckets(node_of[self.first[number] : self.first[number + 1] - 1])
         object.__setattr__(self, "bucket", bucket)
 
@@ -99,29 +102,34 @@ class KnownTests:
 
 
 def choose_splits(
-    forest: Forest, tests: KnownTests, y: ArrayLike, *, loss: str, sample_weight: Vector, n_jobs: int | None = None
-) -> Forest:
-    """Return the forest with each split chosen again among its tests, on their rows; leaf values stay as they are."""
-    known = loss_named(loss)
-    if known is None or (known.name not in losses_for(forest) and forest.classes is not None):
+    tests: KnownTests, y: ArrayLike, *, loss: str, sample_weight: ArrayLike, n_jobs: int | None = None
+) -> Forest | None:
+    """Return the forest of these tests with each split chosen again among them, on their rows.
+
+    Leaf values stay as they are; None if no split would change. The numbers and the weight of rows of each node are
+    those of these rows.
+    """
+    forest, known = tests.forest, loss_named(loss)
+    if known is None or not fits(known, forest):
         raise ValueError(f"splits are chosen again for one of {', '.join(losses_for(forest))}, not {loss!r}")
     labels = checked_targets(y, forest)
+    weight = as_weights(sample_weight, labels.size)
     problem = Problem(forest)
     leaf = find_leaves(problem, [(tests.X, labels.size)], by_row=False, n_jobs=n_jobs)
     target = problem.targets(labels, known)
     table = problem.value * problem.weight_of_leaf
-    score = problem.states(leaf, table, is_log=False)
-    width = width_of(known, score[:, 0], target, sample_weight) if known.has_width else 1.0
-    state = as_state(known, score)
+    state = problem.states(leaf, table, is_log=known.is_log)
+    width = width_of(known, state[:, 0], target, weight) if known.has_width else 1.0
     test, left, right = tests.of_node.copy(), forest.left.copy(), forest.right.copy()
     number = np.where(problem.is_leaf, problem.leaf_number, -1).astype(np.int32)
     n_rows, row_weight = forest.n_rows.copy(), forest.row_weight.copy()
     choose = choose_splits_many if state.shape[1] > 1 else choose_splits_one
+    n_changed = 0
     for tree in range(forest.n_trees):
         check_time()
         nodes = slice(int(forest.offset[tree]), int(forest.offset[tree + 1]))
         leaves = slice(int(problem.first[tree]), int(problem.first[tree + 1]))
-        choose(
+        n_changed += choose(
             tests.bucket,
             tests.first,
             tests.group,
@@ -133,12 +141,14 @@ def choose_splits(
             int(problem.column[tree]),
             state,
             target,
-            sample_weight,
+            weight,
             known.code,
             width,
             n_rows[nodes],
             row_weight[nodes],
         )
+    if not n_changed:
+        return None
     value = forest.value.copy()
     for begin, end in zip(forest.offset[:-1], forest.offset[1:], strict=True):
         average_upwards(left[begin:end], right[begin:end], row_weight[begin:end], value[begin:end])
