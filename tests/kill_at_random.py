@@ -3,9 +3,10 @@
     python tests/kill_at_random.py [--moments 50] [--seed N] [fit] [emit] [study] [dask] [fetch] [memory]
 
 Each command is run once undisturbed, then killed at moments spread over the time that it took: with its processes,
-or alone, and then these must end by themselves. On a cluster, it is a worker half of the time, and the command goes
-on. After each kill what is there must be whole, of a study every row what it is undisturbed; the command is then run
-again, in the same place, and must give what it gives undisturbed.
+or alone, and then these must end by themselves. After each kill what is there must be whole; the command is then run
+again, in the same place, and must give what it gives undisturbed. A study that is gone on with is killed again and
+again, a fourth of the times at any moment and else after its first new row; every row that was there stays, and is as
+it is undisturbed. On a cluster, a worker is killed half of the times, and the study goes on.
 For `memory`, a study is not killed but has as much memory as it needs, or less: where that is not enough it must say
 so, and go on with more.
 """
@@ -17,12 +18,13 @@ import random
 import secrets
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +54,7 @@ COMMANDS = {
     "emit": "emit packed.bhk --out out",
     "study": "study run study.toml --jobs 2 --out out --resume",
     "dask": "study run study.toml --backend dask --out out --resume",
-    "memory": "study run study.toml --jobs 2 --out out --resume",
+    "memory": "study run study.toml --jobs 2 --out out --retry --resume",
     "fetch": "data fetch eeg",
 }
 STUDIES = ("study", "dask", "memory")
@@ -132,9 +134,37 @@ def started(name, folder, server=None, megabytes=None):
     )  # fmt: skip
 
 
-def outcome(name, folder, expected=None):
+def n_rows(folder):
+    """Return how many rows a study has that is running."""
+    path = f"{(folder / 'out' / bh.study.FILE).as_uri()}?mode=ro"  # it is not made here
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path, uri=True)) as connection:
+        return connection.execute("SELECT COUNT(*) FROM runs").fetchone()[0]
+    return 0
+
+
+def rows_of_study(folder, known, expected):
+    """Return the rows of a study as text: those that are known must be among them, all as expected."""
+    out = folder / "out"
+    if not (out / bh.study.FILE).exists():
+        assert not known, "all is lost"
+        return set()
+    FOUND["a journal"] += (out / f"{bh.study.FILE}-journal").exists()
+    results = bh.study.results(out).drop(columns="seconds")
+    results = results[~results["reason"].astype(str).str.startswith("memory ran out")]
+    lines = [*filter(None, results.to_json(orient="records", lines=True).splitlines())]
+    rows = set(lines)
+    assert len(rows) == len(lines), "rows are doubled"
+    assert known <= rows, f"lost: {known - rows}"
+    assert expected is None or rows <= expected, f"other rows: {rows - expected}"
+    FOUND["a part of the rows"] += 0 < len(rows) < N_RUNS
+    return rows
+
+
+def outcome(name, folder, known=frozenset(), expected=None):
     """Return what the command wrote, None if it is not all there; raise an error if what there is is not whole."""
     out = folder / "out"
+    if name in STUDIES:
+        return rows_of_study(folder, known, expected)
     if not out.exists():
         return None
     if name == "fetch":
@@ -143,17 +173,6 @@ def outcome(name, folder, expected=None):
         for path in whole:  # what has this name is whole
             assert len(pd.read_parquet(path)) == 14980, path
         return hashlib.sha256(whole[0].read_bytes()).hexdigest() if whole else None
-    if name in STUDIES:
-        if not (out / bh.study.FILE).exists():
-            return None
-        FOUND["a journal"] += (out / f"{bh.study.FILE}-journal").exists()
-        results = bh.study.results(out).drop(columns="seconds")
-        assert set(results["status"]) <= {"done"}, results
-        assert not results.duplicated(subset=["data", "fold", "base", "method", "n_leaves", "n_trees"]).any()
-        rows = {*filter(None, results.to_json(orient="records", lines=True).splitlines())}
-        assert rows <= (expected or rows), rows - expected
-        FOUND["a part of the rows"] += 0 < len(rows) < N_RUNS
-        return rows if len(rows) == N_RUNS else None
     names = ("model.bhk", "c/model.c", "c/model.h", "report.html") if name == "fit" else ("model.c", "model.h")
     there = [(out / file).exists() for file in names]
     assert all(there) or not any(there), dict(zip(names, there, strict=True))
@@ -164,23 +183,23 @@ def outcome(name, folder, expected=None):
 
 
 def finish(name, folder, server=None):
-    """Return how long a command takes, a study once its folder is there, and what it writes."""
-    begin = time.perf_counter()
+    """Return how long a command takes, of a study until and from its first row, and what it writes."""
+    begin = first = time.perf_counter()
     process = started(name, folder, server)
-    while name in STUDIES and not (folder / "out").exists() and process.poll() is None:
-        begin = time.perf_counter()
-        time.sleep(0.01)
+    while name in STUDIES and not n_rows(folder) and process.poll() is None:
+        time.sleep(0.02)
+        first = time.perf_counter()
     _, errors = process.communicate()
     assert process.returncode == 0, errors
-    return time.perf_counter() - begin, outcome(name, folder)
+    return first - begin, time.perf_counter() - first, outcome(name, folder)
 
 
-def kill_at(name, folder, seconds, chosen, server=None):
+def kill_at(name, folder, seconds, chosen, server=None, *, is_after_a_row=False):
     """Kill the command and its processes, or a worker, after so many seconds; return whether it had ended before."""
+    before = n_rows(folder)
     process = started(name, folder, server)
-    while name in STUDIES and not (folder / "out").exists():  # what it imports takes as long as all the rest
-        time.sleep(0.01)
-        assert process.poll() is None, process.communicate()
+    while is_after_a_row and n_rows(folder) == before and process.poll() is None:
+        time.sleep(0.02)
     time.sleep(seconds)
     has_ended = process.poll() is not None
     if name == "dask" and chosen.random() < 0.5:
@@ -220,26 +239,40 @@ def main():
             folder = Path(place)
             prepared(folder)
             server = SERVERS[name]() if name in SERVERS else None
-            needed, expected = finish(name, folder, server)
+            until_row, needed, expected = finish(name, folder, server)
             assert expected is not None
             FOUND.clear()
+            found = expected
             for moment in range(arguments.moments):
-                shutil.rmtree(folder / "out", ignore_errors=True)
+                if name not in STUDIES or found == expected:
+                    shutil.rmtree(folder / "out", ignore_errors=True)
+                    found = set()
                 if moment % 2 and name in ("fit", "emit"):
                     (folder / "out").mkdir()  # an empty folder is taken as it is
                 # The last third of the time is when files are written, but by studies, which write all the time.
-                at = needed * (chosen.random() if name in STUDIES else 1 - chosen.random() ** 2 * 0.95)
-                n_ended += starve(folder, chosen) if name == "memory" else kill_at(name, folder, at, chosen, server)
-                found = outcome(name, folder, expected)
-                assert found in (None, expected), f"{name}, killed after {at:.3f} s"
-                n_whole += found is not None
-                if found is None:
-                    _, again = finish(name, folder, server)
+                is_after_a_row = name in STUDIES and chosen.random() < 0.75
+                if name in STUDIES:
+                    at = chosen.random() * (needed if is_after_a_row else until_row)
+                else:
+                    at = needed * (1 - chosen.random() ** 2 * 0.95)
+                if name == "memory":
+                    n_ended += starve(folder, chosen)
+                else:
+                    n_ended += kill_at(name, folder, at, chosen, server, is_after_a_row=is_after_a_row)
+                found = outcome(name, folder, found, expected)
+                if name in STUDIES:
+                    print(f"{name}, kill {moment + 1}: {len(found)} of {N_RUNS} rows", flush=True)
+                else:
+                    assert found in (None, expected), f"{name}, killed after {at:.3f} s"
+                n_whole += found == expected
+                if found is None or (name in STUDIES and moment == arguments.moments - 1):
+                    *_, again = finish(name, folder, server)
                     assert again == expected, f"{name}, killed after {at:.3f} s, gave something else when run again"
             if server is not None:
                 server.close()
+        seconds = f"{until_row + needed:.1f} s"
         print(
-            f"{name}: {arguments.moments} kills within {needed:.1f} s ({n_ended} came too late); {n_whole} found all "
+            f"{name}: {arguments.moments} kills within {seconds} ({n_ended} came too late); {n_whole} found all "
             "written, the others gave the same when run again"
             + "".join(f"; {n} found {what}" for what, n in FOUND.items()),
             flush=True,
