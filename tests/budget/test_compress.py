@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from billhook._deadline import OutOfTimeError
 from billhook.budget import TrainingRows
 from billhook.budget import _compress as compressing
-from billhook.budget._compress import NEARLY_FULL, SizesByTrees, compress
+from billhook.budget._compress import NEARLY_FULL, CodedRows, SizesByTrees, compress
 from billhook.budget._results import TrialResults
 from billhook.budget._scoring import score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
@@ -120,3 +121,60 @@ def test_a_batch_hands_each_trial_its_guess(runner, monkeypatch):
     outcomes = runner.run(TrialBatch(GROWTH, 0, True, trials, saved=(111, 222)))
     assert given == [111, 222]
     assert all(outcome.saved > 0 for outcome in outcomes)
+
+
+@pytest.fixture(scope="module")
+def swept(runner):
+    """Return rows and a forest on their codes, and the same with splits chosen again."""
+    split = runner.split(0)
+    stages = runner.stages(Trial(BUDGET, GROWTH, CUT_OFF), split, is_quick=True)
+    X = runner.rows.X[split.train]
+    rows = CodedRows(X, runner.rows.labels[split.train], np.ones(len(X)), False, "cross_entropy")
+    return rows, stages.fitted, rows.sweep(stages.fitted, 1.0, 1)
+
+
+def test_when_the_time_is_up_the_splits_chosen_by_then_are_kept(swept, monkeypatch):
+    rows, forest, once = swept
+    assert not np.array_equal(once.feature, forest.feature)
+    n_refined = []
+
+    def refine(self, *arguments):
+        n_refined.append(1)
+        if len(n_refined) > 1:
+            raise OutOfTimeError
+        return refine_in_time(self, *arguments)
+
+    refine_in_time = CodedRows.refine
+    monkeypatch.setattr(CodedRows, "refine", refine)
+    kept = rows.sweep(forest, 1.0, 4)
+    np.testing.assert_array_equal(kept.feature, once.feature)
+    np.testing.assert_array_equal(kept.value, once.value)
+    assert len(n_refined) == 2
+
+
+def test_splits_are_chosen_no_more_where_none_changed(swept, monkeypatch):
+    rows, forest, _ = swept
+    n_refined = []
+    monkeypatch.setattr(CodedRows, "refine", lambda _self, chosen, _l2: n_refined.append(1) or chosen)
+    settled = rows.sweep(forest, 1.0, 50)
+    assert 0 < len(n_refined) < 50
+    assert rows.sweep(settled, 1.0, 1) is settled
+
+
+def test_of_many_rows_some_choose_the_splits(swept, monkeypatch):
+    rows, forest, once = swept
+    n_rows = []
+
+    class Known(compressing.KnownTests):
+        def __post_init__(self):
+            n_rows.append(len(self.X))
+            super().__post_init__()
+
+    monkeypatch.setattr(compressing, "KnownTests", Known)
+    n_used = np.unique(forest.feature[forest.feature >= 0]).size
+    for most, of_rows in ((len(rows.y) * n_used + 1, 1), (len(rows.y) * n_used // 4, 4)):
+        monkeypatch.setattr(compressing, "MOST_CHOSEN_BY", most)
+        few = rows.sweep(forest, 1.0, 1)
+        assert n_rows.pop() == -(-len(rows.y) // of_rows)
+        assert few.n_rows[0] == len(rows.y[::of_rows])
+    assert not np.array_equal(few.feature, once.feature)

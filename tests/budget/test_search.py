@@ -15,6 +15,7 @@ from billhook.budget._search import Clock, Search
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial, is_sensible, neighbours
 from billhook.budget._splits import FIRST_FINAL
 from billhook.budget._trial_runner import ALL, TrialRunner, batches_of
+from billhook.cluster import ClusterError
 
 
 def rows_of(load, step=1):
@@ -407,3 +408,15 @@ def test_models_that_aimed_at_less_are_compared_on_rows_held_out_anew():
     assert len(search.outcomes) > 1
     search._compare()
     assert search.best(16_384).is_final
+
+
+def test_the_model_at_hand_stays_where_the_cluster_goes_away_before_the_last():
+    rows = runner_of(load_iris).rows
+
+    def gone(_trial):
+        raise ClusterError("the scheduler has had no worker for 600 seconds")
+
+    result = fit(rows, 300, n_trials=2, final=gone)
+    assert result.packed.nbytes <= 300
+    assert np.mean(result.packed.predict(rows.X) == rows.labels) > 0.8
+    assert any("rows: the scheduler has had no worker for 600 seconds." in note for note in result.report.notes)
