@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import billhook as bh
 from billhook.codegen import Form, source
-from billhook.codegen._key_functions import KEY_ABOVE
+from billhook.codegen._key_functions import KEY_ABOVE, KEY_IN_STEPS
 from billhook.forest import derive
 from compiled import FLAGS as WARNINGS
 from compiled import compiled, write_sources
@@ -24,7 +24,10 @@ GRIDS = {
     "key_above": np.arange(4150, 4700, 0.25),
     "low": np.nextafter(np.linspace(3900, 4300, 400), np.inf),
     "key_by_upper": np.arange(0.5, 16),
-    "key_around": np.arange(-8, 8, 0.5),
+    "key_around": np.arange(-4700, -4150, 0.25),
+    "key_in_steps": np.arange(-30_000, 35_000, 7) / 1024,
+    "steps of a byte": np.arange(-8, 8, 0.5),
+    "steps below 0": np.arange(-60_000, -100, 13) * 2.0**-30,
     "UPPER": np.linspace(-3, 3, 1000),
     "key_of_whole": np.arange(-100, 100),
     "largest": np.array([2e38, 2.5e38, 3e38, np.inf]),
@@ -42,21 +45,28 @@ def rows_around(rng, grid, n_rows, n_features):
     return np.where(rng.random((n_rows, n_features)) < 0.8, *values)
 
 
-def packed_on(grid, missing):
+def packed_on(grid, missing, sizes=(40, 60, 50)):
     """Return a packed forest whose thresholds are exactly these; missing values go as `missing` says."""
-    forest = random_forest(np.random.default_rng(3), (40, 60, 50), 3, 3, thresholds=grid.astype(np.float32))
+    forest = random_forest(np.random.default_rng(3), sizes, 3, 3, thresholds=grid.astype(np.float32))
     if missing in ("left", "right"):
         forest = derive(forest, missing_left=np.full(forest.n_nodes, missing == "left"))
     return bh.pack(forest, threshold_bits="exact", leaf_bits=4, missing_values=missing != "none")
 
 
+def packed_for(name, missing):
+    """Return one on a grid, with as many trees as keys need to pay."""
+    return packed_on(GRIDS[name], missing, (40, 60, 50) * (3 if "steps" in name else 1))
+
+
 @pytest.mark.parametrize(
     ("grid", "missing"),
     [(grid, missing) for grid in GRIDS for missing in ("none", "split")]
-    + [(grid, missing) for grid in ("key_above", "UPPER", "largest") for missing in ("left", "right")],
+    + [
+        (grid, missing) for grid in ("key_above", "UPPER", "largest", "key_in_steps") for missing in ("left", "right")
+    ],
 )
 def test_keys_go_the_way_of_the_features(grid, missing, tmp_path):
-    packed = packed_on(GRIDS[grid], missing)
+    packed = packed_for(grid, missing)
     rows = rows_around(np.random.default_rng(0), GRIDS[grid], 2000, 3)
     form = Form("fast", KINDS, is_small=True)
     np.testing.assert_array_equal(compiled(packed, tmp_path, *FLAGS, form=form)(rows), packed.scores(rows))
@@ -66,9 +76,9 @@ def test_keys_go_the_way_of_the_features(grid, missing, tmp_path):
     np.testing.assert_array_equal(found, packed.scores(whole))
 
 
-@pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around", "key_of_whole"])
+@pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around", "key_in_steps", "key_of_whole"])
 def test_each_kind_of_key_is_used_where_it_is_exact(grid):
-    text = source(packed_on(GRIDS[grid], "none"), form=Form("fast", KINDS, is_small=True))
+    text = source(packed_for(grid, "none"), form=Form("fast", KINDS, is_small=True))
     assert re.search(rf"{grid}\(|->{grid}\d", text)
 
 
@@ -106,9 +116,11 @@ def test_trees_for_several_kinds_of_features_share_the_flash():
     assert ["code_of(" in text for text in texts] == [False, True]
 
 
-@pytest.mark.parametrize("grid", ["key_above", "low", "key_by_upper", "key_around"])
+@pytest.mark.parametrize(
+    "grid", ["key_above", "low", "key_by_upper", "key_around", "key_in_steps", "steps of a byte"]
+)
 def test_keys_are_the_same_on_avr(grid):
-    packed = packed_on(GRIDS[grid], "split")
+    packed = packed_for(grid, "split")
     rows = rows_around(np.random.default_rng(1), GRIDS[grid], 30, 3)
     try:
         found = bh.measure(packed, rows, target="arduino-mega", layout="fast", max_rows=30)
@@ -129,7 +141,7 @@ def sparse(bits):
 def test_avr_gcc_has_nothing_to_say(tmp_path):
     if shutil.which("avr-gcc") is None:
         pytest.skip("avr-gcc is not installed: make toolchains")
-    models = [packed_on(GRIDS[grid], "split") for grid in ("key_by_upper", "key_of_whole")]
+    models = [packed_for(grid, "split") for grid in ("key_by_upper", "key_in_steps", "key_of_whole")]
     for packed in [*models, packed_on(GRIDS["UPPER"], "none"), *map(sparse, (8, 14, 16))]:
         write_sources(packed, tmp_path, Form("fast", KINDS, is_small=True))
         # As the headers of Arduino have them.
@@ -153,9 +165,9 @@ PRINTS_WRONG = """#include <avr/io.h>
 static uint16_t wrong, tried;
 static void put(char c) { while (!(UCSR0A & _BV(UDRE0))); UDR0 = (uint8_t)c; }
 static void print(uint16_t n) { int8_t k; for (k = 12; k >= 0; k -= 4) put("0123456789abcdef"[n >> k & 15]); }
-#define COMPARE(values, base, n_bits, most) do { uint8_t k; for (k = 0; k < sizeof values / 4; k++) { \\
-    uint32_t bits = pgm_read_dword(&values[k]); tried++; \\
-    wrong += key_above(bits, base, n_bits, most) != key_in_c(bits, base, n_bits, most); } } while (0)
+#define COMPARE(values, key, a, b, c) do { uint8_t k; for (k = 0; k < sizeof values / 4; k++) { \
+    uint32_t bits = pgm_read_dword(&values[k]); tried++; \
+    wrong += key(bits, a, b, c) != key##_in_c(bits, a, b, c); } } while (0)
 %s
 int main(void)
 {
@@ -166,29 +178,50 @@ int main(void)
     return 0;
 }
 """
+ODD = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x7FFFFFFF]
 
 
-def test_the_assembler_gives_what_the_c_beside_it_does(tmp_path):
-    """Of numbers around where a key begins, where it ends and where bytes are full, and of floats that are odd."""
-    if shutil.which("avr-gcc") is None or shutil.which("simavr") is None:
-        pytest.skip("avr-gcc or simavr is not installed: make toolchains")
-    rng = np.random.default_rng(0)
-    odd = [0, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x7FFFFFFF]
-    tables, calls = [], []
+def cases_above():
+    """Yield numbers around where a key begins, where it ends and where bytes are full, and what it is called with."""
     for base, most in [(0, 0xFF), (1, 0xFFFE), (0x100, 0xFE), (0x7EFFFFFF, 0xFFFF), (0x3F7FFFC1, 0xFFFF)]:
         for n_bits in range(9):
             ends = [base + (number << n_bits) + d for number in (0, 1, most, most + 1) for d in (-1, 0, 1)]
             ends += [base + full + d for full in (1 << 16, 1 << 24) for d in (-1, 0, 1)]
-            numbers = [*odd, *(bits | 1 << 31 for bits in odd), *ends, *rng.integers(1 << 32, size=8).tolist()]
-            name = f"values{len(tables)}"
-            cells = ", ".join(f"{number & 0xFFFFFFFF}ul" for number in numbers)
-            tables.append(f"static const uint32_t {name}[] PROGMEM = {{{cells}}};")
-            calls.append(f"    COMPARE({name}, {base}ul, {n_bits}, {most}u);")
-    in_c = KEY_ABOVE.replace("key_above", "key_in_c").replace("defined(__AVR__)", "0")
-    text = PRINTS_WRONG % (KEY_ABOVE + in_c, "\n".join(tables), "\n".join(calls))
-    (tmp_path / "keys.c").write_text(text)
+            yield ends, f"{base}ul, {n_bits}, {most}u"
+
+
+def cases_in_steps():
+    """Yield numbers around steps of 2^-10 and their ends, of both signs, and what the key is called with."""
+    for zero, most in [(1, 0xFF), (0xFF, 0xFF), (20_000, 0xFFFE), (0xFFFE, 0xFFFF), (1, 0xFFFF)]:
+        for unit in (16, 132, 238):
+            whole = np.unique([0.5, 1, 2, 3, 255, 4097, zero - 1, zero, most - zero, most - zero + 1, 65535, 65536])
+            bits = np.ldexp(whole, unit - 142).astype(np.float32).view(np.uint32)
+            yield (
+                [int(n) + sign + d for n in bits for sign in (0, 1 << 31) for d in (-1, 0, 1)],
+                f"{unit}, {zero}u, {most}u",
+            )
+
+
+@pytest.mark.parametrize(
+    ("name", "in_c", "cases"),
+    [("key_above", KEY_ABOVE, cases_above), ("key_in_steps", KEY_IN_STEPS, cases_in_steps)],
+)
+def test_the_assembler_gives_what_the_c_beside_it_does(name, in_c, cases, tmp_path):
+    """Of numbers where something may happen, of floats that are odd, and of any others."""
+    if shutil.which("avr-gcc") is None or shutil.which("simavr") is None:
+        pytest.skip("avr-gcc or simavr is not installed: make toolchains")
+    rng = np.random.default_rng(0)
+    tables, calls, n_numbers = [], [], 0
+    for ends, arguments in cases():
+        numbers = [*ODD, *(bits | 1 << 31 for bits in ODD), *ends, *rng.integers(1 << 32, size=8).tolist()]
+        cells = ", ".join(f"{number & 0xFFFFFFFF}ul" for number in numbers)
+        tables.append(f"static const uint32_t values{len(tables)}[] PROGMEM = {{{cells}}};")
+        calls.append(f"    COMPARE(values{len(calls)}, {name}, {arguments});")
+        n_numbers += len(numbers)
+    beside = in_c.replace(name, f"{name}_in_c").replace("defined(__AVR__)", "0")
+    (tmp_path / "keys.c").write_text(PRINTS_WRONG % (in_c + beside, "\n".join(tables), "\n".join(calls)))
     command = ["avr-gcc", "-std=c99", "-Os", "-mmcu=atmega2560", "keys.c", "-o", "keys.elf"]
     subprocess.run(command, cwd=tmp_path, check=True)
     run = ["simavr", "-f", "16000000", "-m", "atmega2560", "keys.elf"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert f"{len(calls) * 42:04x} 0000" in done.stdout + done.stderr
+    assert f"{n_numbers:04x} 0000" in done.stdout + done.stderr

@@ -9,6 +9,17 @@ from billhook.packing import Packed
 VERSION = 1
 # Scores are whole numbers: what is this close to one was meant to be it.
 CLOSE = 1e-6
+# Scores are compared without a loop where there are so many splits for each: there, that is 2 % of the code at most.
+SPLITS_IN_LINE = 32
+HIGHER = """/* Compilers for these processors would make instructions of it that are always read, but for what they do
+ * not know. */
+#if defined(__thumb2__)
+#define AT_TIMES __asm__ volatile("");
+#else
+#define AT_TIMES
+#endif
+#define HIGHER(c) if (scores[c] > most) { AT_TIMES most = scores[c]; best = c; }
+"""
 
 
 def declarations(packed: Packed, form: Form, prefix: str) -> list[str]:
@@ -83,7 +94,8 @@ def definitions(packed: Packed, program: Program, form: Form, prefix: str) -> li
     if packed.classes is None:
         functions = [_value(packed, kind, prefix) for kind in form.inputs]
     else:
-        functions = [_predict(packed, program, kind, prefix) for kind in form.inputs]
+        functions = [_predict(packed, program, form, kind, prefix) for kind in form.inputs]
+        functions = [HIGHER, *functions] if _compares_in_line(packed, form) else functions
     functions += [_rows(packed, kind, prefix) for kind in form.inputs]
     if packed.classes is None:
         return functions
@@ -107,12 +119,21 @@ def _value(packed: Packed, kind: Input, prefix: str) -> str:
 """
 
 
-def _predict(packed: Packed, program: Program, kind: Input, prefix: str) -> str:
+def _compares_in_line(packed: Packed, form: Form) -> bool:
+    layout = packed.layout
+    return form.layout == "fast" and packed.n_classes > 2 and layout.n_splits >= SPLITS_IN_LINE * layout.n_columns
+
+
+def _predict(packed: Packed, program: Program, form: Form, kind: Input, prefix: str) -> str:
     n_columns = packed.layout.n_columns
+    is_in_line = _compares_in_line(packed, form)
     if packed.n_classes == 1:
         answer = "return 0;"
     elif n_columns == 1:
         answer = f"return scores[0] {'>=' if packed.ties == 'last' else '>'} 0;"
+    elif is_in_line:
+        higher = "\n    ".join(f"HIGHER({c})" for c in range(1, n_columns))
+        answer = f"most = scores[0];\n    {higher}\n    return best;"
     else:
         answer = f"""most = scores[0];
     for (c = 1; c < {n_columns}; c++)
@@ -128,7 +149,7 @@ def _predict(packed: Packed, program: Program, kind: Input, prefix: str) -> str:
     declared = f"    {type_} scores[{n_columns}];"
     if made not in (None, "sum_t"):
         declared, call = f"    {made} made;\n    const sum_t *scores = made.sums;", f"add_up{suffix(kind)}(x, &made);"
-    counters = f"\n    {type_} most;\n    int best = 0, c;" if n_columns > 1 else ""
+    counters = f"\n    {type_} most;\n    int best = 0{'' if is_in_line else ', c'};" if n_columns > 1 else ""
     begin = f"int {prefix}_predict{suffix(kind)}(const {c_type(kind)} *x)\n{{"
     plain = f"{declared}{counters}\n    {call}\n    {answer}"
     if packed.n_classes != 2:

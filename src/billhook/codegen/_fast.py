@@ -30,9 +30,18 @@ from billhook.packing import Packed
 MOST_SPLITS = 1000
 INFINITY = 0x7F800000
 # On AVR: of a comparison, and what it takes more in two parts, or where missing values go left; of a leaf of one
-# number, or of several and of each that it adds; of a tree, and of the key of a feature.
+# number, or of several and of each that it adds; of a tree, and of the key of a feature; what one in steps takes
+# more.
 BYTES_OF_SPLIT, BYTES_OF_HALVES, BYTES_OF_MISSING, BYTES_OF_TREE, BYTES_OF_KEY = 12, 16, 10, 10, 62
+BYTES_OF_STEPS = 50
 BYTES_OF_LEAF, BYTES_OF_RETURN, BYTES_OF_ADDITION, BYTES_OF_WIDE_ADDITION = 10, 6, 6, 16
+JOINED = """/* A function of many trees saves registers once. Where jumps are guessed, it gains nothing. */
+#if defined(__thumb__)
+#define JOINED INLINE
+#else
+#define JOINED
+#endif
+"""
 NOT_A_NUMBER = {"left": "-1", "right": "0x7FFFFFFF", "split": "0x7FFFFFFF"}
 
 
@@ -79,7 +88,8 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
         parts += functions_of_codes(packed, replace(form, inputs=whole))
     has_reader = has_codes and packed.layout.sections["trees"] > 0
     leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader, has_room=has_room)
-    trees: list[str] = []
+    groups = _groups(packed) if leaves.are_joined else []
+    trees: list[str] = [JOINED] if groups else []
     compared: set[str] = set()
     for kind in form.inputs:
         tests = _tests(packed, kind, leaves.sums, is_small=form.is_small, has_codes=has_codes)
@@ -87,14 +97,15 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
             parts.append(tests.declared)
             written = [_tree(packed, tests, leaves, tree) for tree in range(packed.layout.n_trees)]
             trees += reversed(written) if any(leaves.next) else written  # what calls another stands behind it
+            trees += [_group(group, tests, leaves) for group in groups]
         compared.add(tests.kind)
-        trees.append(_scores(packed, kind, tests, leaves, prefix))
+        trees.append(_scores(packed, kind, tests, leaves, groups, prefix))
         if leaves.sums:
             sums_of[kind] = "keys_of_" + kind if tests.has_sums else "sum_t"
     if any("BITS(" in text for text in trees):
         parts += [BITS_OF_FLOAT, "#define BITS(k) (int32_t)bits_of(x[k])\n"]
     texts = [part for part in [*parts, leaves.declared, *trees] if part]
-    if any(re.search(r"\b(APART|INLINE) ", text) for text in texts):
+    if any(re.search(r"\b(APART|INLINE)\b", text) for text in texts):
         texts.insert(0, APART)
     return Program("\n".join(texts), sums_of)
 
@@ -114,6 +125,7 @@ def _estimated_bytes(packed: Packed, form: Form) -> int:
     if keys is not None:
         in_two, asks_if_missing = (sum(part in test for test in keys.right) for part in ("||", "!= 0x"))
         of_floats = BYTES_OF_HALVES * in_two + BYTES_OF_MISSING * asks_if_missing + BYTES_OF_KEY * layout.n_used
+        of_floats += BYTES_OF_STEPS * keys.prepared.count("key_in_steps(")
     of_leaves = BYTES_OF_LEAF * layout.n_leaves
     if layout.n_values > 1:
         leaves = SparseLeaves(packed, is_small=True)
@@ -248,7 +260,8 @@ def _tree(packed: Packed, tests: Comparisons, leaves: LeafCode, tree: int) -> st
         text = "\n".join(lines)
         unused = [] if re.search(r"\bx(\[|->)|BITS|UPPER|\(x\b", text) else ["    (void)x;"]
         unused += ["    (void)sums;"] if "sums" in argument and "sums" not in text else []
-        declared = f"static {leaves.returns} {_name(tests, tree, number)}({tests.array}{argument})"
+        joined = "JOINED " if leaves.are_joined and number == 0 else ""
+        declared = f"static {joined}{leaves.returns} {_name(tests, tree, number)}({tests.array}{argument})"
         functions.append("\n".join([declared, "{", *unused, text, "}", ""]))
     # What a function calls comes after it in the list, and must come before it in C.
     return "\n".join(reversed(functions))
@@ -265,10 +278,35 @@ def _name(tests: Comparisons, tree: int, number: int) -> str:
     return f"tree{tree}{f'_{number}' if number else ''}_{tests.kind}"
 
 
-def _scores(packed: Packed, kind: Input, tests: Comparisons, leaves: LeafCode, prefix: str) -> str:
+def _groups(packed: Packed) -> list[list[int]]:
+    """Return trees that become one function."""
+    groups: list[list[int]] = []
+    n_splits = 0
+    for tree, n_nodes in enumerate(np.diff(packed.coded.offset).tolist()):
+        n_splits += n_nodes // 2
+        if not groups or n_splits > MOST_SPLITS:
+            groups.append([])
+            n_splits = n_nodes // 2
+        groups[-1].append(tree)
+    return groups
+
+
+def _group_name(group: list[int], tests: Comparisons) -> str:
+    return f"trees_from_{group[0]}_{tests.kind}"
+
+
+def _group(group: list[int], tests: Comparisons, leaves: LeafCode) -> str:
+    calls = "".join(f"    {_name(tests, tree, 0)}(x{leaves.given});\n" for tree in group)
+    return f"static APART void {_group_name(group, tests)}({tests.array}{leaves.argument})\n{{\n{calls}}}\n"
+
+
+def _scores(
+    packed: Packed, kind: Input, tests: Comparisons, leaves: LeafCode, groups: list[list[int]], prefix: str
+) -> str:
     layout = packed.layout
     declared, prepared, features = tests.made_of_x
     functions = [_name(tests, tree, 0) for tree in range(layout.n_trees)]
+    functions = [_group_name(group, tests) for group in groups] or functions
     arguments = features if leaves.sums is None or tests.has_sums else f"{features}, sums"
     counters, body = leaves.scores(functions, arguments, "keys->sums" if tests.has_sums else "sums")
     text = f"{declared}{counters}{prepared}{body}"

@@ -35,6 +35,8 @@ class LeafCode(Protocol):
     next : list of int or None
         For each tree the one that its leaves go on with, or None where they return: on a processor of 8 bits, going
         on takes a third of the time.
+    are_joined : bool
+        Whether several trees become one function.
     """
 
     declared: str
@@ -43,6 +45,7 @@ class LeafCode(Protocol):
     given: str
     sums: Sums | None
     next: Sequence[int | None]
+    are_joined: bool
 
     def leaf(self, node: int, sums: str, following: str) -> str:
         """Return the statement for a leaf, which adds to `sums`, and goes on with a function if one is named."""
@@ -76,6 +79,7 @@ class SingleValueLeaves:
     """Leaves of one number, from 0 up, which the function of a tree returns."""
 
     sums: Sums | None = None
+    are_joined = False
     declared = argument = given = ""
 
     def __init__(self, packed: Packed) -> None:
@@ -149,6 +153,7 @@ class SparseLeaves:
         self.away = np.where(is_leaf[:, None], values - usual, 0)
         base = coded.base.astype(np.int64) + usual * coded.n_trees
         self.mean = float((self.away != 0).sum() / is_leaf.sum())
+        self.are_joined = not is_small and self.mean >= MANY_ADDED
         # Sums are counted from the lowest that there can be.
         lowest = base + np.minimum(np.minimum.reduceat(self.away, coded.offset[:-1]), 0).sum(axis=0)
         highest = base + np.maximum(np.maximum.reduceat(self.away, coded.offset[:-1]), 0).sum(axis=0)
@@ -187,6 +192,7 @@ class TableLeaves:
     """Leaves as rows of a table, which are added as a whole; in pairs of 16 bits where words have 32."""
 
     sums: Sums | None = None
+    are_joined = False
     argument = given = ""
 
     def __init__(self, packed: Packed, *, is_small: bool, has_reader: bool) -> None:
@@ -316,6 +322,8 @@ static APART void add_leaf(const uint8_t *leaf, {self.total} *sums)
         return declared, "".join(f"    {line}\n" for line in lines)
 
 
+# Numbers that a leaf adds: with more, the function of a tree has registers to save.
+MANY_ADDED = 3.0
 # What one function adds on a processor of 8 bits, 14 bytes each.
 MOST_IN_LINE = 64
 # In a straight line for each tree; more than these go in a function.

@@ -79,6 +79,48 @@ static INLINE uint16_t key_around(uint32_t bits, int32_t base, uint8_t n_bits, u
     return above > most ? most : (uint16_t)above;
 }
 """
+KEY_IN_STEPS = """
+/* How many steps of a power of two a float lies above one that is not positive, rounded up: 0 is `zero` - 1, and the
+ * exponent of 2^15 steps is `unit`. */
+static INLINE uint16_t key_in_steps(uint32_t bits, uint8_t unit, uint16_t zero, uint16_t most)
+{
+#if defined(__AVR__) && defined(__OPTIMIZE__)
+    uint16_t key;
+    __asm__("bst %D0, 7\\n\\tbrts 1f\\n\\t" /* T: counted downwards */
+            "subi %A0, 1\\n\\tsbci %B0, 0\\n\\tsbci %C0, 0\\n\\tsbci %D0, 0\\n\\tbrcc 1f\\n\\t"
+            "set\\n\\tldi %C0, 0\\n\\tldi %D0, 0\\n"
+            "1:\\n\\tlsl %C0\\n\\trol %D0\\n\\tsec\\n\\tror %C0\\n\\t"
+            "cpi %D0, %1 + 1\\n\\tbrsh 6f\\n\\t"
+            "subi %D0, %1\\n\\tneg %D0\\n\\tcpi %D0, 16\\n\\tbrlo 2f\\n\\t"
+            "ldi %B0, 0\\n\\tldi %C0, 0\\n\\trjmp 5f\\n"
+            "2:\\n\\tsbrs %D0, 3\\n\\trjmp 3f\\n\\tmov %B0, %C0\\n\\tldi %C0, 0\\n"
+            "3:\\n\\tsbrs %D0, 2\\n\\trjmp 4f\\n\\t.rept 4\\n\\tlsr %C0\\n\\tror %B0\\n\\t.endr\\n"
+            "4:\\n\\tsbrs %D0, 1\\n\\trjmp 4f\\n\\t.rept 2\\n\\tlsr %C0\\n\\tror %B0\\n\\t.endr\\n"
+            "4:\\n\\tsbrs %D0, 0\\n\\trjmp 5f\\n\\tlsr %C0\\n\\tror %B0\\n"
+            "5:\\n\\tbrtc 5f\\n\\tcom %B0\\n\\tcom %C0\\n"
+            "5:\\n\\tsubi %B0, lo8(-(%2))\\n\\tsbci %C0, hi8(-(%2))\\n\\tbrts 7f\\n\\tbrcs 8f\\n"
+            "6:\\n\\tldi %B0, lo8(%3)\\n\\tldi %C0, hi8(%3)\\n\\tbrtc 8f\\n\\tsec\\n"
+            "7:\\n\\tbrcc 8f\\n\\tldi %B0, 0\\n\\tldi %C0, 0\\n"
+            "8:"
+            : "+d"(bits)
+            : "i"(unit), "i"(zero), "i"(most));
+    key = (uint16_t)(bits >> 8);
+    return key > most ? most : key;
+#else
+    uint8_t is_down = bits >> 31 || !bits, power;
+    uint16_t steps = 0;
+    bits -= !is_down;
+    power = (uint8_t)(bits >> 23);
+    if (power > unit)
+        return is_down ? 0 : most;
+    if (unit - power < 16)
+        steps = (uint16_t)((uint16_t)(bits >> 8 | 0x8000) >> (unit - power));
+    if (is_down)
+        return steps < zero ? (uint16_t)(zero - 1 - steps) : 0;
+    return steps > most - zero ? most : (uint16_t)(zero + steps);
+#endif
+}
+"""
 IS_MISSING = """
 #define IS_MISSING(bits) ((uint8_t)((bits) >> 24 | 0x80) == 0xFF && ((bits) & 0x7FFFFFFF) > 0x7F800000)
 """

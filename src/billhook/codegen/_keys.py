@@ -2,7 +2,8 @@
 
 The bits of a float, read as a whole number, are in the order of the floats from 0 up, and below 0 in the opposite
 order. Where all thresholds of a feature are multiples of 2^shift apart in this order, its key is how many of these a
-value lies above the lowest, cut off at both ends: what a comparison with it says is exact, whatever the value. Where
+value lies above the lowest, cut off at both ends: what a comparison with it says is exact, whatever the value. Around
+0 there are too many floats for that; there thresholds may be multiples of a power of two, which the key counts. Where
 that is not to be had, or does not pay, since a row asks for the feature too seldom, the upper half of a float is
 compared, and the lower half where the upper ones are equal. Which is quickest is estimated, in cycles of what avr-gcc
 makes of it.
@@ -25,6 +26,7 @@ from billhook.codegen._key_functions import (
     KEY_ABOVE,
     KEY_AROUND,
     KEY_BY_UPPER,
+    KEY_IN_STEPS,
     KEY_OF_WHOLE,
 )
 from billhook.packing import Packed
@@ -38,6 +40,10 @@ BYTE, WORD, HALF, TIE = 4.5, 8.5, 16.0, 14.0
 AGAIN, LOW = 3, 4
 # Cycles of a key of a float, of one that may be negative, with missing values; of both halves.
 FLOAT, AROUND, MISSING, COPY = 24, 45, 5, 18
+# The same in steps of a power of two.
+IN_STEPS = 56
+# The exponent of a float that is 2^15 of the steps it is counted in, if their power is 0; least and highest of all.
+UNIT, UNITS = 142, (16, 238)
 # Cycles of a key of a whole number, counted from 0 or from another.
 WHOLE, FROM_ZERO, COPY_WHOLE = 15, 8, 8
 # A register and this many bytes are an address; what is behind takes so many cycles more.
@@ -51,11 +57,21 @@ MOST_PREPARED = 160
 
 
 class Key(NamedTuple):
-    """What a feature is turned into: `bits` of 8 or 16, of 24 (16 and the 8 below), or 0 for halves as they are."""
+    """What a feature is turned into: `bits` of 8 or 16, of 24 (16 and the 8 below), or 0 for halves as they are.
+
+    It counts from the base up, multiples of 2^shift in the order of floats, or of 2^-power if that is not None.
+    """
 
     bits: int
     shift: int = 0
     base: int = 0
+    power: int | None = None
+
+    def above(self, number: int) -> int:
+        """Return what a key is compared with, of a threshold in the order of floats."""
+        if self.power is None:
+            return (number - self.base) >> self.shift
+        return int(_steps(np.array([number]), self.power)[0]) - self.base
 
 
 @dataclass(frozen=True)
@@ -218,10 +234,40 @@ def _float_options(number: Int64Array, most_less: int, *, is_missing: bool) -> l
             continue
         keys = [Key(bits, shift, lowest + 1 - (1 << shift)) for shift in range(least, most_shift + 1)]
         options += [(key, _cycles(key) + missing, cycles) for key in keys]
+    options += [(key, IN_STEPS + missing, cycles) for key, cycles in _in_steps(finite, most_less)]
     key = Key(24, 8, lowest - 0xFF)
     if span >> 8 < (1 << 16) - 2 - most_less and _function(key) == "key_above":
         options.append((key, _cycles(key) + LOW + missing, WORD + AGAIN + TIE * _ties(finite - key.base, 8)))
     return options
+
+
+def _floats(number: Int64Array) -> NDArray[np.float64]:
+    """Return the floats of numbers in their order."""
+    bits = np.where(number < 0, 0x80000000 - number, number).astype(np.uint32)
+    return bits.view(np.float32).astype(np.float64)
+
+
+def _steps(number: Int64Array, power: int) -> Int64Array:
+    """Return how many times 2^-power floats are."""
+    return np.ldexp(_floats(number), power).astype(np.int64)
+
+
+def _in_steps(finite: Int64Array, most_less: int) -> list[tuple[Key, float]]:
+    """Return the key that counts steps of a power of two, and the cycles of a comparison, if there is one."""
+    part, exponent = np.frexp(_floats(finite[finite != 0]))
+    if not part.size:
+        return []
+    digits = np.ldexp(part, 24).astype(np.int64)
+    power = -int((exponent - 24 + np.log2(digits & -digits).astype(np.int64)).min())
+    if not UNITS[0] <= UNIT - power <= UNITS[1] or int(exponent.max()) + power > 17:
+        return []
+    steps = _steps(finite, power)
+    base = min(int(steps.min()), 0)
+    span = max(int(steps.max()), 0) - base
+    for bits, cycles in ((8, BYTE), (16, WORD)):
+        if span < (1 << bits) - 1 - most_less:
+            return [(Key(bits, 0, base, power), cycles)]
+    return []
 
 
 def _quickest(options: list[tuple[Key, float, float]], visits: float) -> tuple[Key, float, float]:
@@ -261,8 +307,8 @@ def _tests(packed: Packed, number: Int64Array, keys: list[Key], names: list[tupl
             tests.append(f"{name} != 0x7FFF && ({test})" if avoided else test)
         else:
             most = 0xFF if key.bits == 8 else 0xFFFF
-            above, below = (bound - key.base) >> key.shift, (bound - key.base) & 0xFF
-            test = f"{name} > {most - 1 if bound == INFINITY else above}"
+            above, below = most - 1 if bound == INFINITY else key.above(bound), (bound - key.base) & 0xFF
+            test = f"{name} > {above}"
             if key.bits == 24 and bound != INFINITY and below != 0xFF:
                 test = f"{name} >= {above} && ({name} != {above} || {low} > {below})"
             tests.append(f"{name} != {hex(most)} && {test}" if avoided else test)
@@ -289,16 +335,16 @@ def _struct(kind: Input, keys: list[Key], visits: list[float], sums: Sums | None
 
     Keys are read anew for each comparison: to remember them, avr-gcc would save registers in every tree.
     """
-    lines = []
+    lines, last = [], []
     for k in sorted(range(len(keys)), key=lambda k: -visits[k]):
         if keys[k].bits == 0:
-            lines += [f"    volatile int16_t high{k};", f"    volatile uint16_t low{k};"]
+            lines.append(f"    volatile int16_t high{k};")
+            last.append(f"    volatile uint16_t low{k};")
         else:
             size = "int16_t" if kind == "int16" and keys[k].bits == 16 else f"uint{min(keys[k].bits, 16)}_t"
-            lines += [
-                f"    volatile {size} key{k};",
-                *([f"    volatile uint8_t low{k};"] if keys[k].bits == 24 else []),
-            ]
+            lines.append(f"    volatile {size} key{k};")
+            last += [f"    volatile uint8_t low{k};"] if keys[k].bits == 24 else []
+    lines += last  # seldom asked for
     if sums:
         lines.insert(0 if sums.n_bytes <= FEW_SUMS else len(lines), f"    {sums.type} sums[{sums.number}];")
     return "\n".join(["typedef struct {", *lines, f"}} keys_of_{kind};", ""])
@@ -320,6 +366,8 @@ def _key_of_float(packed: Packed, k: int, key: Key) -> str:
     base = f"{key.base}l" if function == "key_around" else f"{hex(key.base)}ul"
     steps = key.shift - 16 if function == "key_by_upper" else key.shift
     made = f"{function}(bits, {base}, {steps}, {hex(most)})"
+    if key.power is not None:
+        made = f"key_in_steps(bits, {UNIT - key.power}, {1 - key.base}u, {hex(most)})"
     if packed.layout.missing != "none":
         missing = "0" if packed.layout.missing == "left" else hex(all_ones)
         made = f"IS_MISSING(bits) ? {missing} : {made}"
@@ -331,6 +379,8 @@ def _key_of_float(packed: Packed, k: int, key: Key) -> str:
 
 def _function(key: Key) -> str:
     """Return the name of the function that makes a key."""
+    if key.power is not None:
+        return "key_in_steps"
     # Of a larger base, a negative float may seem to lie above it.
     if not 0 <= key.base < 0x7F000000 or 8 < key.shift < 16:
         return "key_around"
@@ -339,8 +389,9 @@ def _function(key: Key) -> str:
 
 def _functions(packed: Packed, keys: list[Key]) -> str:
     names = {_function(key) for key in keys if key.bits}
-    functions = ["\n", BITS_OF_FLOAT, *([HALVE] if names - {"key_around"} else [])]
+    functions = ["\n", BITS_OF_FLOAT, *([HALVE] if names - {"key_around", "key_in_steps"} else [])]
     known = {"key_above": KEY_ABOVE, "key_by_upper": KEY_BY_UPPER, "key_around": KEY_AROUND}
+    known["key_in_steps"] = KEY_IN_STEPS
     functions += [text for name, text in known.items() if name in names]
     functions += [IS_MISSING] if packed.layout.missing != "none" else []
     return "".join(functions)

@@ -7,8 +7,8 @@
 typedef struct {
     uint8_t sums[3];
     volatile int16_t high0;
-    volatile uint16_t low0;
     volatile int16_t high1;
+    volatile uint16_t low0;
     volatile uint16_t low1;
 } keys_of_float;
 
