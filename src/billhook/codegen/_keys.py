@@ -254,9 +254,9 @@ def _steps(number: Int64Array, power: int) -> Int64Array:
 
 def _in_steps(finite: Int64Array, most_less: int) -> list[tuple[Key, float]]:
     """Return the key that counts steps of a power of two, and the cycles of a comparison, if there is one."""
-    part, exponent = np.frexp(_floats(finite[finite != 0]))
-    if not part.size:
+    if not finite.any() or int(finite.min()) == -INFINITY:
         return []
+    part, exponent = np.frexp(_floats(finite[finite != 0]))
     digits = np.ldexp(part, 24).astype(np.int64)
     power = -int((exponent - 24 + np.log2(digits & -digits).astype(np.int64)).min())
     if not UNITS[0] <= UNIT - power <= UNITS[1] or int(exponent.max()) + power > 17:
