@@ -1,9 +1,26 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
+import numpy as np
+
 from billhook.codegen._codes import counters, find_codes, functions_of_codes, widths_of_codes
 from billhook.codegen._form import Form, Input, Program, c_type, suffix
 from billhook.codegen._numbers import ask, number_of_test, split_type
-from billhook.codegen._reader import APART, AT_BIT, add_values, bit_of, count, data, mask, place, take, taken, whole
+from billhook.codegen._reader import (
+    APART,
+    AT_BIT,
+    add_values,
+    bit_of,
+    count,
+    data,
+    entries,
+    entry_of,
+    is_near,
+    mask,
+    place,
+    take,
+    taken,
+    whole,
+)
 from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Packed
 
@@ -11,6 +28,10 @@ TREES = """/* Trees lie one after the other, level by level. The k-th 1 among th
  * to its split k + 1, the k-th 0 to its leaf k. */"""
 # With fewer numbers in a leaf, code that reads one after the other is too long for what it gains.
 FEWEST_STREAMED = 8
+# With splits up to this, 8 bits are enough for the number of bytes of the shapes of a tree.
+MOST_PASSED = 1000
+# Bits of a leaf that are read at once.
+LARGEST_ROW = 16
 # Apart, a function has more registers, and takes more code: too much on a processor of 8 bits.
 ADD_TREES = """#if defined(__AVR__)
 #define ADD_TREES
@@ -24,18 +45,22 @@ SYMMETRIC = """/* Trees lie one after the other. All splits on a level ask the s
 
 def compact(packed: Packed, form: Form, prefix: str) -> Program:
     """Return the data and the functions that compute scores from features."""
+    walking = [
+        *([number_of_test(packed)] if packed.layout.group else []),
+        *([_shapes(packed)] if packed.layout.n_inner and not packed.layout.is_symmetric else []),
+        _add_trees(packed),
+    ]
     text = "\n".join(
         [
             data(packed.data),
             place(packed.nbytes),
-            take(_widths(packed)),
+            take(_widths(packed), packed.nbytes),
             APART,
+            *entries(walking),
             ADD_TREES,
             *functions_of_codes(packed, form),
             *([ask(packed)] if packed.layout.ask_bits else []),
-            *([number_of_test(packed)] if packed.layout.group else []),
-            *([SHAPES] if packed.layout.n_inner and not packed.layout.is_symmetric else []),
-            _add_trees(packed),
+            *walking,
             *(_scores(packed, kind, prefix) for kind in form.inputs),
         ]
     )
@@ -46,7 +71,13 @@ def _widths(packed: Packed) -> tuple[int, ...]:
     """Return the bits of all numbers that are read, but for those that are read in parts."""
     layout = packed.layout
     of_trees = (layout.test_bits, layout.tree_bits, layout.column_bits, layout.pair_bits)
-    return (*widths_of_codes(packed), *of_trees, layout.entry_bits if layout.n_entries else 0)
+    row = layout.n_values * layout.leaf_bits
+    return (
+        *widths_of_codes(packed),
+        *of_trees,
+        layout.entry_bits if layout.n_entries else 0,
+        row if layout.leaf_bits % 8 and row <= LARGEST_ROW else 0,
+    )
 
 
 def _scores(packed: Packed, kind: Input, prefix: str) -> str:
@@ -64,10 +95,14 @@ def _scores(packed: Packed, kind: Input, prefix: str) -> str:
 """
 
 
+def _most_splits(packed: Packed) -> int:
+    return int(np.diff(packed.coded.offset).max(initial=1)) // 2
+
+
 def _add_trees(packed: Packed) -> str:
     """Return the function that walks down all trees and adds up their leaves."""
     layout = packed.layout
-    most = layout.least_inner + (1 << layout.tree_bits) - 1
+    most = _most_splits(packed)
     node = "uint_fast8_t" if most < 2**7 else "uint_fast16_t" if most < 2**15 else "uint32_t"
     nodes = split_type(packed)
     codes = f"const {code_type(packed)} *codes, " if layout.n_used else ""
@@ -137,8 +172,7 @@ def _add_leaf(packed: Packed) -> str:
     section, number = "leaves", "leaf + split"
     if layout.n_entries:
         bits = layout.entry_bits
-        at = f"(place)({bit_of(packed, 'leaves')} + (place)(leaf + split) * {bits}u)"
-        section, number = "table", f"({taken(at, bits)})"
+        section, number = "table", f"({entry_of(packed, 'leaves', 'leaf + split', bits)} & {mask(bits)})"
     # Of whole bytes, the place of a byte, else that of a bit.
     in_bytes = layout.leaf_bits % 8 == 0
     size, begin = layout.n_values * layout.leaf_bits, bit_of(packed, section)
@@ -150,9 +184,16 @@ def _add_leaf(packed: Packed) -> str:
     if layout.n_values == 1:
         column = "size >> {}" if layout.tree_bits + layout.column_bits <= 16 else "take((place)(tree + {}u))"
         into = f"{column.format(layout.tree_bits)} & {mask(layout.column_bits)}" if layout.column_bits else "0"
-        return f"        scores[{into}] += (int32_t)({read.format(value)});\n"
+        one = read.format(value) if in_bytes else f"{entry_of(packed, section, number, size)} & {mask(size)}"
+        return f"        scores[{into}] += (int32_t)({one});\n"
     lines = [f"place at = {value};"]
-    if in_bytes:
+    if not in_bytes and size <= LARGEST_ROW:
+        # All numbers of a leaf are read at once.
+        lines = [f"number row = {entry_of(packed, section, number, size)};"]
+        lines += [f"for (c = 0; c < {layout.n_values}; c++) {{"]
+        lines += [f"    scores[c] += (int32_t)(row & {mask(layout.leaf_bits)});"]
+        lines += [f"    row = (number)(row >> {layout.leaf_bits});", "}"]
+    elif in_bytes:
         add = [f"    scores[c] += (int32_t){read.format('at')};", f"    at = (place)(at + {layout.leaf_bits // 8}u);"]
         lines += [f"for (c = 0; c < {layout.n_values}; c++) {{", *add, "}"]
     elif layout.n_values < FEWEST_STREAMED:
@@ -168,20 +209,20 @@ def _ask_test(packed: Packed, which: str) -> tuple[str, str]:
     layout = packed.layout
     width = layout.pair_bits
     where = f"(place)({bit_of(packed, 'tests')} + (place)({which}) * {width}u)"
-    number = f"take({where})"
+    number = entry_of(packed, "tests", which, width)
     if layout.group:
         number = f"number_of(({split_type(packed)})({which}))"
     elif layout.n_pairs:
-        number = taken(where, width)
+        number = f"{number} & {mask(width)}"
     if layout.n_pairs and not layout.ask_bits:
         where = f"(place)({bit_of(packed, 'pairs')} + (place)({number}) * {layout.test_bits}u)"
-        number = f"take({where})"
+        number = entry_of(packed, "pairs", number, layout.test_bits)
     read = f"            bits = {number};\n"
     feature = f"bits >> {layout.code_bits} & {mask(layout.feature_bits)}" if layout.feature_bits else "0"
     code = f"(bits & {mask(layout.code_bits)})"
     left = f"bits >> {layout.code_bits + layout.feature_bits} & 1"
     if layout.test_bits > 25:
-        read = f"            place test = {where};\n{read}"
+        read = f"            place test = {where};\n            bits = take(test);\n"
         feature = f"take((place)(test + {layout.code_bits}u)) & {mask(layout.feature_bits)}"
         left = f"take((place)(test + {layout.code_bits + layout.feature_bits}u)) & 1"
     right = f"codes[{feature}] > {code}"
@@ -216,18 +257,60 @@ def _walk(packed: Packed, node: str) -> str:
         do {{
             number bits;
 {read}            to = ({node})(2 * split + ({right}));
-            while (({node})(to - passed) >= N_SHAPES) {{
-                ones = ({node})(ones + ones_of(some));
-                shapes = (place)(shapes + N_SHAPES / 8u);
-                some = SHAPES(shapes);
-                passed = ({node})(passed + N_SHAPES);
-            }}
-            bit = power((uint8_t)(to - passed));
+{_pass_shapes(packed, node)}            bit = power((uint8_t)(to - passed));
             split = ({node})(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
         }} while (some & bit);
         split = ({node})(to + 1 - split)"""
 
 
+def _passes_bytes(packed: Packed) -> bool:
+    """Return whether a program for AVR passes shapes in a loop of its own."""
+    return is_near(packed) and _most_splits(packed) <= MOST_PASSED
+
+
+def _pass_shapes(packed: Packed, node: str) -> str:
+    """Return statements that count the ones of shapes up to that which is asked for."""
+    loop = f"""            while (({node})(to - passed) >= N_SHAPES) {{
+                ones = ({node})(ones + ones_of(some));
+                shapes = (place)(shapes + N_SHAPES / 8u);
+                some = SHAPES(shapes);
+                passed = ({node})(passed + N_SHAPES);
+            }}
+"""
+    if not _passes_bytes(packed):
+        return loop
+    return f"""#if defined(__AVR__)
+            if (({node})(to - passed) >= N_SHAPES) {{
+                uint_fast8_t n = (uint_fast8_t)(({node})(to - passed) / N_SHAPES);
+                ones = ({node})(ones + pass_bytes(data + shapes + 1, n, &some));
+                shapes = (place)(shapes + n);
+                passed = ({node})(passed + N_SHAPES * n);
+            }}
+#else
+{loop}#endif
+"""
+
+
+def _shapes(packed: Packed) -> str:
+    """Return what reads and counts shapes."""
+    return SHAPES.replace("PASS_BYTES", PASS_BYTES if _passes_bytes(packed) else "")
+
+
+# A byte in 22 cycles: its ones by pairs, by four and by eight.
+PASS_BYTES = """/* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after them. */
+static INLINE uint16_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
+{
+    uint8_t part, bits = *some;
+    uint16_t ones = 0;
+    __asm__("1:\\n\\tmov %3, %4\\n\\tlsr %3\\n\\tandi %3, 0x55\\n\\tsub %4, %3\\n\\t"
+            "mov %3, %4\\n\\tandi %3, 0x33\\n\\tlsr %4\\n\\tlsr %4\\n\\tandi %4, 0x33\\n\\tadd %4, %3\\n\\t"
+            "mov %3, %4\\n\\tswap %3\\n\\tadd %4, %3\\n\\tandi %4, 0x0F\\n\\t"
+            "add %A1, %4\\n\\tadc %B1, __zero_reg__\\n\\tlpm %4, Z+\\n\\tdec %2\\n\\tbrne 1b"
+            : "+z"(next), "+r"(ones), "+r"(n), "=&d"(part), "+d"(bits));
+    *some = bits;
+    return ones;
+}
+"""
 SHAPES = """/* Shapes are read so many bits at a time. */
 #if defined(__AVR__)
 typedef uint8_t shapes_t;
@@ -236,10 +319,11 @@ typedef uint8_t shapes_t;
 /* 2 to the power of n: this processor shifts bit by bit. */
 static INLINE uint8_t power(uint8_t n)
 {
-    uint8_t result = n & 1 ? 2 : 1;
-    if (n & 2)
-        result = (uint8_t)(result << 2);
-    return n & 4 ? (uint8_t)(result << 4) : result;
+    uint8_t result;
+    __asm__("ldi %0, 1\\n\\tsbrc %1, 1\\n\\tldi %0, 4\\n\\tsbrc %1, 0\\n\\tlsl %0\\n\\tsbrc %1, 2\\n\\tswap %0"
+            : "=&d"(result)
+            : "r"(n));
+    return result;
 }
 static INLINE uint8_t ones_of(uint8_t bits)
 {
@@ -247,7 +331,7 @@ static INLINE uint8_t ones_of(uint8_t bits)
     bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
     return (uint8_t)((bits + (bits >> 4)) & 15);
 }
-#else
+PASS_BYTES#else
 typedef uint32_t shapes_t;
 #define SHAPES(at) WORD(at)
 #define N_SHAPES 32

@@ -1,6 +1,6 @@
 """C that reads numbers of unequal length: tables of gaps, and groups of numbers."""
 
-from billhook.codegen._reader import bit_of, count, taken
+from billhook.codegen._reader import count, entry_of, mask
 from billhook.codegen._steps import code_type, missing_code
 from billhook.packing import Group, Packed
 
@@ -97,6 +97,7 @@ def number_of_test(packed: Packed) -> str:
     else:
         which = "split / 3"
     square = group.radix**2
+    rest = entry_of(packed, "tests", "group", width, f"{group.digit_bits}u + of * {low}u")
     highest = (
         ""
         if group.size == 2
@@ -110,13 +111,11 @@ static APART number number_of({nodes} split)
 {{
     {nodes} group = ({nodes})({which});
     uint8_t of = (uint8_t)(split - {group.size} * group), digits, digit;
-    place at = (place)({bit_of(packed, "tests")} + (place)group * {width}u);
-    digits = (uint8_t)({taken("at", group.digit_bits)});
+    digits = (uint8_t)({entry_of(packed, "tests", "group", width, "0u")} & {mask(group.digit_bits)});
 {highest}    for (digit = 0; digits >= {group.radix}; digit++)
         digits = (uint8_t)(digits - {group.radix});
     if (!of)
         digit = digits;
-    at = (place)(at + {group.digit_bits}u + of * {low}u);
-    return (number)((number)((number)digit << {low}) | ({taken("at", low)}));
+    return (number)((number)((number)digit << {low}) | ({rest} & {mask(low)}));
 }}
 """

@@ -132,25 +132,119 @@ def mask(bits: int) -> str:
     return hex((1 << bits) - 1) + ("" if bits < 16 else "u" if bits == 16 else "ul")
 
 
-def take(widths: tuple[int, ...]) -> str:
-    """Return the function that reads numbers of any width, up to 25 bits, of these widths."""
+def entry_of(packed: Packed, section: str, number: str, width: int, bits: str = "") -> str:
+    """Return an expression for one of the numbers of the same width in a section, from some bits on."""
+    if is_near(packed):
+        call = f"{packed.layout.sections[section]}u, {number}, {width}u"
+        return f"ENTRY_FROM({call}, {bits})" if bits else f"ENTRY({call})"
+    more = f" + {bits}" if bits else ""
+    return f"take((place)({bit_of(packed, section)} + (place)({number}) * {width}u{more}))"
+
+
+def is_near(packed: Packed) -> bool:
+    """Return whether 16 bits are enough for addresses on AVR, and for the number of a split or a leaf."""
+    return packed.nbytes <= PART and packed.layout.n_leaves < 2**16
+
+
+def take(widths: tuple[int, ...], n_bytes: int = PART + 1) -> str:
+    """Return the function that reads numbers of any width, up to 25 bits, of these widths, from so many bytes."""
     bits = max(widths)
     # Three bytes hold up to 17 bits, wherever they begin.
     window = "WORD(at >> 3)" if bits > 17 else "((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))"
-    return f"""#if defined(__AVR__)
-typedef {"uint16_t" if bits <= 16 else "uint32_t"} number;
+    avr = "uint16_t" if bits <= 16 else "uint32_t"
+    comment = "/* Return the number that begins at this bit, and what comes after it. */"
+    if n_bytes > PART:
+        return f"""#if defined(__AVR__)
+typedef {avr} number;
 #define WINDOW(at) WORD(at >> 3)
 #else
 typedef uint32_t number;
 #define WINDOW(at) {window}
 #endif
 
-/* Return the number that begins at this bit, and what comes after it. */
+{comment}
 static number take(place at)
 {{
     return (number)(WINDOW(at) >> (at & 7));
 }}
 """
+    lasts = "C" if bits <= 16 else "CD"
+    read = "".join(f"lpm %{byte}0, Z{'+' if byte != lasts[-1] else ''}\\n\\t" for byte in "AB" + lasts)
+    shift = "".join(f"{'ror' if k else 'lsr'} %{byte}0\\n\\t" for k, byte in enumerate(reversed("AB" + lasts)))
+    return f"""#if defined(__AVR__)
+typedef {avr} number;
+/* Read some bytes, and shift them by the lowest bits of a number: by 4, 2 and 1. */
+#define READ_AND_SHIFT(by) "{read}" \\
+    "sbrs " by ", 2\\n\\trjmp 1f\\n\\t.rept 4\\n\\t{shift}.endr\\n" \\
+    "1:\\n\\tsbrs " by ", 1\\n\\trjmp 1f\\n\\t.rept 2\\n\\t{shift}.endr\\n" \\
+    "1:\\n\\tsbrs " by ", 0\\n\\trjmp 1f\\n\\t{shift}\\n1:"
+#else
+typedef uint32_t number;
+#define WINDOW(at) {window}
+#endif
+
+{comment}
+static number take(place at)
+{{
+#if defined(__AVR__)
+    const uint8_t *byte = data + (uint16_t)(at >> 3);
+    uint32_t window;
+    __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+z"(byte) : "r"((uint8_t)at));
+    return (number)window;
+#else
+    return (number)(WINDOW(at) >> (at & 7));
+#endif
+}}
+"""
+
+
+PRODUCT = (
+    "mul %A2, %3\\n\\tmovw %A0, r0\\n\\tmul %B2, %3\\n\\tmov %C0, r1\\n\\tclr __zero_reg__\\n\\t"
+    "add %B0, r0\\n\\tadc %C0, __zero_reg__\\n\\t"
+)
+MORE = "add %A0, %4\\n\\tadc %B0, __zero_reg__\\n\\tadc %C0, __zero_reg__\\n\\t"
+ENTRY = """/* The same of one of many numbers of the same width, from a byte on, or from some bits more on. */
+#if defined(__AVR_HAVE_MUL__)
+#define READ_ENTRY "mov __tmp_reg__, %A0\\n\\t.rept 3\\n\\tlsr %C0\\n\\tror %B0\\n\\tror %A0\\n\\t.endr\\n\\t" \\
+    "add %A1, %A0\\n\\tadc %B1, %B0\\n\\t" READ_AND_SHIFT("__tmp_reg__")
+#define ENTRY(begin, index, width) entry(data + (begin), (uint16_t)(index), width)
+#define ENTRY_FROM(begin, index, width, bits) entry_from(data + (begin), (uint16_t)(index), width, (uint8_t)(bits))
+#else
+#define ENTRY(begin, index, width) take((place)(8 * (place)(begin) + (place)(index) * (width)))
+#define ENTRY_FROM(begin, index, width, bits) take((place)(8 * (place)(begin) + (place)(index) * (width) + (bits)))
+#endif
+"""
+ONE_ENTRY = f"""#if defined(__AVR_HAVE_MUL__)
+static number entry(const uint8_t *begin, uint16_t index, uint8_t width)
+{{
+    uint32_t window;
+    __asm__("{PRODUCT}" READ_ENTRY : "=&r"(window), "+z"(begin) : "r"(index), "r"(width));
+    return (number)window;
+}}
+#endif
+"""
+ENTRY_FROM = f"""#if defined(__AVR_HAVE_MUL__)
+static number entry_from(const uint8_t *begin, uint16_t index, uint8_t width, uint8_t bits)
+{{
+    uint32_t window;
+    __asm__("{PRODUCT}"
+            "{MORE}" READ_ENTRY
+            : "=&r"(window), "+z"(begin)
+            : "r"(index), "r"(width), "r"(bits));
+    return (number)window;
+}}
+#endif
+"""
+
+
+def entries(texts: Sequence[str]) -> list[str]:
+    """Return the functions that read entries, as far as these texts call them."""
+    functions = [
+        function
+        for call, function in (("ENTRY(", ONE_ENTRY), ("ENTRY_FROM(", ENTRY_FROM))
+        if any(call in text for text in texts)
+    ]
+    return ["\n".join([ENTRY, *functions])] if functions else []
 
 
 # What a window of bits is before any is read: at a byte, or at a bit of one.

@@ -35,7 +35,11 @@ typedef uint_fast16_t place; /* in bits or bytes */
 
 #if defined(__AVR__)
 typedef uint16_t number;
-#define WINDOW(at) WORD(at >> 3)
+/* Read some bytes, and shift them by the lowest bits of a number: by 4, 2 and 1. */
+#define READ_AND_SHIFT(by) "lpm %A0, Z+\n\tlpm %B0, Z+\n\tlpm %C0, Z\n\t" \
+    "sbrs " by ", 2\n\trjmp 1f\n\t.rept 4\n\tlsr %C0\n\tror %B0\n\tror %A0\n\t.endr\n" \
+    "1:\n\tsbrs " by ", 1\n\trjmp 1f\n\t.rept 2\n\tlsr %C0\n\tror %B0\n\tror %A0\n\t.endr\n" \
+    "1:\n\tsbrs " by ", 0\n\trjmp 1f\n\tlsr %C0\n\tror %B0\n\tror %A0\n\t\n1:"
 #else
 typedef uint32_t number;
 #define WINDOW(at) ((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))
@@ -44,7 +48,14 @@ typedef uint32_t number;
 /* Return the number that begins at this bit, and what comes after it. */
 static number take(place at)
 {
+#if defined(__AVR__)
+    const uint8_t *byte = data + (uint16_t)(at >> 3);
+    uint32_t window;
+    __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+z"(byte) : "r"((uint8_t)at));
+    return (number)window;
+#else
     return (number)(WINDOW(at) >> (at & 7));
+#endif
 }
 
 /* What has many variables stays apart, or they find no registers. */
@@ -54,6 +65,26 @@ static number take(place at)
 #else
 #define APART
 #define INLINE
+#endif
+
+/* The same of one of many numbers of the same width, from a byte on, or from some bits more on. */
+#if defined(__AVR_HAVE_MUL__)
+#define READ_ENTRY "mov __tmp_reg__, %A0\n\t.rept 3\n\tlsr %C0\n\tror %B0\n\tror %A0\n\t.endr\n\t" \
+    "add %A1, %A0\n\tadc %B1, %B0\n\t" READ_AND_SHIFT("__tmp_reg__")
+#define ENTRY(begin, index, width) entry(data + (begin), (uint16_t)(index), width)
+#define ENTRY_FROM(begin, index, width, bits) entry_from(data + (begin), (uint16_t)(index), width, (uint8_t)(bits))
+#else
+#define ENTRY(begin, index, width) take((place)(8 * (place)(begin) + (place)(index) * (width)))
+#define ENTRY_FROM(begin, index, width, bits) take((place)(8 * (place)(begin) + (place)(index) * (width) + (bits)))
+#endif
+
+#if defined(__AVR_HAVE_MUL__)
+static number entry(const uint8_t *begin, uint16_t index, uint8_t width)
+{
+    uint32_t window;
+    __asm__("mul %A2, %3\n\tmovw %A0, r0\n\tmul %B2, %3\n\tmov %C0, r1\n\tclr __zero_reg__\n\tadd %B0, r0\n\tadc %C0, __zero_reg__\n\t" READ_ENTRY : "=&r"(window), "+z"(begin) : "r"(index), "r"(width));
+    return (number)window;
+}
 #endif
 
 #if defined(__AVR__)
@@ -123,16 +154,30 @@ typedef uint8_t shapes_t;
 /* 2 to the power of n: this processor shifts bit by bit. */
 static INLINE uint8_t power(uint8_t n)
 {
-    uint8_t result = n & 1 ? 2 : 1;
-    if (n & 2)
-        result = (uint8_t)(result << 2);
-    return n & 4 ? (uint8_t)(result << 4) : result;
+    uint8_t result;
+    __asm__("ldi %0, 1\n\tsbrc %1, 1\n\tldi %0, 4\n\tsbrc %1, 0\n\tlsl %0\n\tsbrc %1, 2\n\tswap %0"
+            : "=&d"(result)
+            : "r"(n));
+    return result;
 }
 static INLINE uint8_t ones_of(uint8_t bits)
 {
     bits = (uint8_t)(bits - (bits >> 1 & 0x55));
     bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
     return (uint8_t)((bits + (bits >> 4)) & 15);
+}
+/* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after them. */
+static INLINE uint16_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
+{
+    uint8_t part, bits = *some;
+    uint16_t ones = 0;
+    __asm__("1:\n\tmov %3, %4\n\tlsr %3\n\tandi %3, 0x55\n\tsub %4, %3\n\t"
+            "mov %3, %4\n\tandi %3, 0x33\n\tlsr %4\n\tlsr %4\n\tandi %4, 0x33\n\tadd %4, %3\n\t"
+            "mov %3, %4\n\tswap %3\n\tadd %4, %3\n\tandi %4, 0x0F\n\t"
+            "add %A1, %4\n\tadc %B1, __zero_reg__\n\tlpm %4, Z+\n\tdec %2\n\tbrne 1b"
+            : "+z"(next), "+r"(ones), "+r"(n), "=&d"(part), "+d"(bits));
+    *some = bits;
+    return ones;
 }
 #else
 typedef uint32_t shapes_t;
@@ -167,19 +212,28 @@ static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
         shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
         do {
             number bits;
-            bits = take((place)(24u + (place)(first + split) * 5u));
+            bits = ENTRY(3u, first + split, 5u);
             to = (uint_fast8_t)(2 * split + (codes[bits >> 4 & 0x1] > (bits & 0xf)));
+#if defined(__AVR__)
+            if ((uint_fast8_t)(to - passed) >= N_SHAPES) {
+                uint_fast8_t n = (uint_fast8_t)((uint_fast8_t)(to - passed) / N_SHAPES);
+                ones = (uint_fast8_t)(ones + pass_bytes(data + shapes + 1, n, &some));
+                shapes = (place)(shapes + n);
+                passed = (uint_fast8_t)(passed + N_SHAPES * n);
+            }
+#else
             while ((uint_fast8_t)(to - passed) >= N_SHAPES) {
                 ones = (uint_fast8_t)(ones + ones_of(some));
                 shapes = (place)(shapes + N_SHAPES / 8u);
                 some = SHAPES(shapes);
                 passed = (uint_fast8_t)(passed + N_SHAPES);
             }
+#endif
             bit = power((uint8_t)(to - passed));
             split = (uint_fast8_t)(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
         } while (some & bit);
         split = (uint_fast8_t)(to + 1 - split);
-        scores[size >> 1 & 0x3] += (int32_t)(take((place)(48u + (place)(leaf + split) * 4u)) & 0xf);
+        scores[size >> 1 & 0x3] += (int32_t)(ENTRY(6u, leaf + split, 4u) & 0xf);
         split = (uint_fast8_t)(1u + (size & 0x1));
         first = (uint_fast16_t)(first + split);
         leaf = (uint_fast16_t)(leaf + split + 1u);
