@@ -54,7 +54,7 @@ def compact(packed: Packed, form: Form, prefix: str) -> Program:
         [
             data(packed.data),
             place(packed.nbytes),
-            take(_widths(packed), packed.nbytes),
+            take(_widths(packed), packed.nbytes, has_entries=bool(entries(walking))),
             APART,
             *entries(walking),
             ADD_TREES,

@@ -146,9 +146,13 @@ def is_near(packed: Packed) -> bool:
     return packed.nbytes <= PART and packed.layout.n_leaves < 2**16
 
 
-def take(widths: tuple[int, ...], n_bytes: int = PART + 1) -> str:
-    """Return the function that reads numbers of any width, up to 25 bits, of these widths, from so many bytes."""
+def take(widths: tuple[int, ...], n_bytes: int = PART + 1, *, has_entries: bool = False) -> str:
+    """Return the function that reads numbers of any width, up to 25 bits, of these widths, from so many bytes.
+
+    Where others read entries, it is asked for so seldom on AVR that it had better be short.
+    """
     bits = max(widths)
+    quick = "defined(__AVR__) && !defined(__AVR_HAVE_MUL__)" if has_entries else "defined(__AVR__)"
     # Three bytes hold up to 17 bits, wherever they begin.
     window = "WORD(at >> 3)" if bits > 17 else "((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))"
     avr = "uint16_t" if bits <= 16 else "uint32_t"
@@ -173,6 +177,7 @@ static number take(place at)
     shift = "".join(f"{'ror' if k else 'lsr'} %{byte}0\\n\\t" for k, byte in enumerate(reversed("AB" + lasts)))
     return f"""#if defined(__AVR__)
 typedef {avr} number;
+#define WINDOW(at) WORD(at >> 3)
 /* Read some bytes, and shift them by the lowest bits of a number: by 4, 2 and 1. */
 #define READ_AND_SHIFT(by) "{read}" \\
     "sbrs " by ", 2\\n\\trjmp 1f\\n\\t.rept 4\\n\\t{shift}.endr\\n" \\
@@ -186,7 +191,7 @@ typedef uint32_t number;
 {comment}
 static number take(place at)
 {{
-#if defined(__AVR__)
+#if {quick}
     const uint8_t *byte = data + (uint16_t)(at >> 3);
     uint32_t window;
     __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+z"(byte) : "r"((uint8_t)at));
@@ -203,27 +208,28 @@ PRODUCT = (
     "add %B0, r0\\n\\tadc %C0, __zero_reg__\\n\\t"
 )
 MORE = "add %A0, %4\\n\\tadc %B0, __zero_reg__\\n\\tadc %C0, __zero_reg__\\n\\t"
-ENTRY = """/* The same of one of many numbers of the same width, from a byte on, or from some bits more on. */
+ENTRY = """/* The same of one of many numbers of the same width, from a byte on. */
 #if defined(__AVR_HAVE_MUL__)
 #define READ_ENTRY "mov __tmp_reg__, %A0\\n\\t.rept 3\\n\\tlsr %C0\\n\\tror %B0\\n\\tror %A0\\n\\t.endr\\n\\t" \\
     "add %A1, %A0\\n\\tadc %B1, %B0\\n\\t" READ_AND_SHIFT("__tmp_reg__")
-#define ENTRY(begin, index, width) entry(data + (begin), (uint16_t)(index), width)
-#define ENTRY_FROM(begin, index, width, bits) entry_from(data + (begin), (uint16_t)(index), width, (uint8_t)(bits))
-#else
-#define ENTRY(begin, index, width) take((place)(8 * (place)(begin) + (place)(index) * (width)))
-#define ENTRY_FROM(begin, index, width, bits) take((place)(8 * (place)(begin) + (place)(index) * (width) + (bits)))
 #endif
 """
 ONE_ENTRY = f"""#if defined(__AVR_HAVE_MUL__)
+#define ENTRY(begin, index, width) entry(data + (begin), (uint16_t)(index), width)
 static number entry(const uint8_t *begin, uint16_t index, uint8_t width)
 {{
     uint32_t window;
     __asm__("{PRODUCT}" READ_ENTRY : "=&r"(window), "+z"(begin) : "r"(index), "r"(width));
     return (number)window;
 }}
+#else
+#define ENTRY(begin, index, width) take((place)(8 * (place)(begin) + (place)(index) * (width)))
 #endif
 """
-ENTRY_FROM = f"""#if defined(__AVR_HAVE_MUL__)
+ENTRY_FROM = f"""/* Or from some bits more on. */
+#define ENTRY(begin, index, width) ENTRY_FROM(begin, index, width, 0u)
+#if defined(__AVR_HAVE_MUL__)
+#define ENTRY_FROM(begin, index, width, bits) entry_from(data + (begin), (uint16_t)(index), width, (uint8_t)(bits))
 static number entry_from(const uint8_t *begin, uint16_t index, uint8_t width, uint8_t bits)
 {{
     uint32_t window;
@@ -233,18 +239,17 @@ static number entry_from(const uint8_t *begin, uint16_t index, uint8_t width, ui
             : "r"(index), "r"(width), "r"(bits));
     return (number)window;
 }}
+#else
+#define ENTRY_FROM(begin, index, width, bits) take((place)(8 * (place)(begin) + (place)(index) * (width) + (bits)))
 #endif
 """
 
 
 def entries(texts: Sequence[str]) -> list[str]:
-    """Return the functions that read entries, as far as these texts call them."""
-    functions = [
-        function
-        for call, function in (("ENTRY(", ONE_ENTRY), ("ENTRY_FROM(", ENTRY_FROM))
-        if any(call in text for text in texts)
-    ]
-    return ["\n".join([ENTRY, *functions])] if functions else []
+    """Return the function that reads entries, if these texts call one."""
+    if any("ENTRY_FROM(" in text for text in texts):
+        return [f"{ENTRY}{ENTRY_FROM}"]
+    return [f"{ENTRY}{ONE_ENTRY}"] if any("ENTRY(" in text for text in texts) else []
 
 
 # What a window of bits is before any is read: at a byte, or at a bit of one.

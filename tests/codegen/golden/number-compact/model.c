@@ -32,6 +32,7 @@ typedef uint_fast16_t place; /* in bits or bytes */
 
 #if defined(__AVR__)
 typedef uint16_t number;
+#define WINDOW(at) WORD(at >> 3)
 /* Read some bytes, and shift them by the lowest bits of a number: by 4, 2 and 1. */
 #define READ_AND_SHIFT(by) "lpm %A0, Z+\n\tlpm %B0, Z+\n\tlpm %C0, Z\n\t" \
     "sbrs " by ", 2\n\trjmp 1f\n\t.rept 4\n\tlsr %C0\n\tror %B0\n\tror %A0\n\t.endr\n" \
@@ -45,7 +46,7 @@ typedef uint32_t number;
 /* Return the number that begins at this bit, and what comes after it. */
 static number take(place at)
 {
-#if defined(__AVR__)
+#if defined(__AVR__) && !defined(__AVR_HAVE_MUL__)
     const uint8_t *byte = data + (uint16_t)(at >> 3);
     uint32_t window;
     __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+z"(byte) : "r"((uint8_t)at));
@@ -64,24 +65,21 @@ static number take(place at)
 #define INLINE
 #endif
 
-/* The same of one of many numbers of the same width, from a byte on, or from some bits more on. */
+/* The same of one of many numbers of the same width, from a byte on. */
 #if defined(__AVR_HAVE_MUL__)
 #define READ_ENTRY "mov __tmp_reg__, %A0\n\t.rept 3\n\tlsr %C0\n\tror %B0\n\tror %A0\n\t.endr\n\t" \
     "add %A1, %A0\n\tadc %B1, %B0\n\t" READ_AND_SHIFT("__tmp_reg__")
-#define ENTRY(begin, index, width) entry(data + (begin), (uint16_t)(index), width)
-#define ENTRY_FROM(begin, index, width, bits) entry_from(data + (begin), (uint16_t)(index), width, (uint8_t)(bits))
-#else
-#define ENTRY(begin, index, width) take((place)(8 * (place)(begin) + (place)(index) * (width)))
-#define ENTRY_FROM(begin, index, width, bits) take((place)(8 * (place)(begin) + (place)(index) * (width) + (bits)))
 #endif
-
 #if defined(__AVR_HAVE_MUL__)
+#define ENTRY(begin, index, width) entry(data + (begin), (uint16_t)(index), width)
 static number entry(const uint8_t *begin, uint16_t index, uint8_t width)
 {
     uint32_t window;
     __asm__("mul %A2, %3\n\tmovw %A0, r0\n\tmul %B2, %3\n\tmov %C0, r1\n\tclr __zero_reg__\n\tadd %B0, r0\n\tadc %C0, __zero_reg__\n\t" READ_ENTRY : "=&r"(window), "+z"(begin) : "r"(index), "r"(width));
     return (number)window;
 }
+#else
+#define ENTRY(begin, index, width) take((place)(8 * (place)(begin) + (place)(index) * (width)))
 #endif
 
 #if defined(__AVR__)
