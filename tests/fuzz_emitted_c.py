@@ -223,12 +223,12 @@ def commands(family, level):
     if family == "wasm":
         return [*WASM, "-std=c99", "main.c", "model.c", "-o", "program"], ["node", "run.js", "program"]
     if family in ("gcc", "clang"):
-        options = ["-std=c99", level, *SANITIZED, "-DREPEAT=1", "main.c", "model.c", "-o", "program"]
+        options = ["-std=c99", level, *SANITIZED, "-DREPEAT=1", "main.c", "model.c", "-o", "program", "-lm"]
         return [family, *options], ["./program"]
     tools = avr_tools(LARGEST_AVR, 16) if family == "avr" else TOOLCHAINS[family]
     compiling = [tools.compiler, *COMPILER_OPTIONS, *tools.options, "-DREPEAT=1", "-DPRESCALER=8"]
     kernel = ["-kernel"] if "system" in tools.emulator[0] else []
-    return [*compiling, "main.c", "model.c", "-o", "program"], [*tools.emulator, *kernel, "program"]
+    return [*compiling, "main.c", "model.c", "-o", "program", "-lm"], [*tools.emulator, *kernel, "program"]
 
 
 def said(folder, family, level):

@@ -249,16 +249,16 @@ def _walk_levels(packed: Packed) -> str:
 def _walk(packed: Packed, node: str) -> str:
     """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
     read, right = _ask_test(packed, "first + split")
+    ahead = f"#if defined(__AVR__)\n        {node} ahead;\n#endif\n" if _passes_bytes(packed) else ""
     return f""", ones = 0, to; /* ones among the shapes that the walk has left behind */
         uint_fast8_t before = (uint_fast8_t)(2 * (first & 3)); /* bits in the same byte, of another tree */
         {node} passed = ({node})(0 - before);
         place shapes = (place)({packed.layout.sections["shapes"]}u + (first >> 2));
         shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
-        do {{
+{ahead}        do {{
             number bits;
 {read}            to = ({node})(2 * split + ({right}));
-{_pass_shapes(packed, node)}            bit = power((uint8_t)(to - passed));
-            split = ({node})(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
+{_pass_shapes(packed, node)}            split = ({node})(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
         }} while (some & bit);
         split = ({node})(to + 1 - split)"""
 
@@ -278,22 +278,30 @@ def _pass_shapes(packed: Packed, node: str) -> str:
             }}
 """
     if not _passes_bytes(packed):
-        return loop
+        return f"{loop}            bit = power((uint8_t)(to - passed));\n"
     return f"""#if defined(__AVR__)
-            if (({node})(to - passed) >= N_SHAPES) {{
-                uint_fast8_t n = (uint_fast8_t)(({node})(to - passed) / N_SHAPES);
+            ahead = ({node})(to - passed);
+            if (ahead >= N_SHAPES) {{
+                uint_fast8_t n = (uint_fast8_t)(ahead / N_SHAPES);
                 ones = ({node})(ones + pass_bytes(data + shapes + 1, n, &some));
                 shapes = (place)(shapes + n);
-                passed = ({node})(passed + N_SHAPES * n);
+                passed = ({node})(to - (ahead & 7));
             }}
+            bit = power((uint8_t)ahead);
 #else
-{loop}#endif
+{loop}            bit = power((uint8_t)(to - passed));
+#endif
 """
 
 
 def _shapes(packed: Packed) -> str:
     """Return what reads and counts shapes."""
-    return SHAPES.replace("PASS_BYTES", PASS_BYTES if _passes_bytes(packed) else "")
+    pass_bytes = PASS_BYTES if _passes_bytes(packed) else ""
+    if _most_splits(packed) < 2**7:
+        pass_bytes = pass_bytes.replace("uint16_t", "uint8_t").replace(
+            "add %A1, %4\\n\\tadc %B1, __zero_reg__", "add %1, %4"
+        )
+    return SHAPES.replace("PASS_BYTES", pass_bytes)
 
 
 # A byte in 22 cycles: its ones by pairs, by four and by eight.

@@ -165,14 +165,14 @@ static INLINE uint8_t ones_of(uint8_t bits)
     return (uint8_t)((bits + (bits >> 4)) & 15);
 }
 /* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after them. */
-static INLINE uint16_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
+static INLINE uint8_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
 {
     uint8_t part, bits = *some;
-    uint16_t ones = 0;
+    uint8_t ones = 0;
     __asm__("1:\n\tmov %3, %4\n\tlsr %3\n\tandi %3, 0x55\n\tsub %4, %3\n\t"
             "mov %3, %4\n\tandi %3, 0x33\n\tlsr %4\n\tlsr %4\n\tandi %4, 0x33\n\tadd %4, %3\n\t"
             "mov %3, %4\n\tswap %3\n\tadd %4, %3\n\tandi %4, 0x0F\n\t"
-            "add %A1, %4\n\tadc %B1, __zero_reg__\n\tlpm %4, Z+\n\tdec %2\n\tbrne 1b"
+            "add %1, %4\n\tlpm %4, Z+\n\tdec %2\n\tbrne 1b"
             : "+z"(next), "+r"(ones), "+r"(n), "=&d"(part), "+d"(bits));
     *some = bits;
     return ones;
@@ -204,17 +204,22 @@ static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
         uint_fast8_t passed = (uint_fast8_t)(0 - before);
         place shapes = (place)(14u + (first >> 2));
         shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
+#if defined(__AVR__)
+        uint_fast8_t ahead;
+#endif
         do {
             number bits;
             bits = ENTRY(15u, first + split, 7u);
             to = (uint_fast8_t)(2 * split + (codes[bits >> 6 & 0x1] > (bits & 0x3f)));
 #if defined(__AVR__)
-            if ((uint_fast8_t)(to - passed) >= N_SHAPES) {
-                uint_fast8_t n = (uint_fast8_t)((uint_fast8_t)(to - passed) / N_SHAPES);
+            ahead = (uint_fast8_t)(to - passed);
+            if (ahead >= N_SHAPES) {
+                uint_fast8_t n = (uint_fast8_t)(ahead / N_SHAPES);
                 ones = (uint_fast8_t)(ones + pass_bytes(data + shapes + 1, n, &some));
                 shapes = (place)(shapes + n);
-                passed = (uint_fast8_t)(passed + N_SHAPES * n);
+                passed = (uint_fast8_t)(to - (ahead & 7));
             }
+            bit = power((uint8_t)ahead);
 #else
             while ((uint_fast8_t)(to - passed) >= N_SHAPES) {
                 ones = (uint_fast8_t)(ones + ones_of(some));
@@ -222,8 +227,8 @@ static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
                 some = SHAPES(shapes);
                 passed = (uint_fast8_t)(passed + N_SHAPES);
             }
-#endif
             bit = power((uint8_t)(to - passed));
+#endif
             split = (uint_fast8_t)(ones + ones_of(some & (shapes_t)(bit - 1)) + 1);
         } while (some & bit);
         split = (uint_fast8_t)(to + 1 - split);
