@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -17,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 # A test is endless when it takes this much longer than without a mutant: so many times, and so many CPU seconds more.
 TIMES_LONGER, SECONDS_LONGER = 10, 15
 MOST_MEMORY = 4 << 30
+# Who takes no CPU time for so many seconds, however busy the machine is, waits for ever.
+MOST_IDLE = 120
 OPTIONS = ["-q", "-s", "--assert=plain", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
 
 
@@ -35,16 +38,21 @@ def in_a_fork(work, cpu):
         _work_here(work, writer, scratch)
     os.close(writer)
     said, why = b"", None
-    end = time.monotonic() + 4 * cpu + 60
-    while True:
+    used, since = 0.0, time.monotonic()
+    while why is None:
         if select.select([reader], [], [], 1.0)[0]:
             part = os.read(reader, 1 << 16)
             if not part:
                 break
             said += part
-        elif time.monotonic() > end or _memory(child) > MOST_MEMORY:
-            why = "took too long" if time.monotonic() > end else "took too much memory"
-            break
+            continue
+        before, used = used, _cpu_of_group(child)
+        if used != before:
+            since = time.monotonic()
+        if used > TIMES_LONGER * cpu or time.monotonic() > since + MOST_IDLE:
+            why = "took too long"
+        elif _memory(child) > MOST_MEMORY:
+            why = "took too much memory"
     os.close(reader)
     try:
         os.killpg(child, signal.SIGKILL)
@@ -57,6 +65,17 @@ def in_a_fork(work, cpu):
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     why = why or ("took too long" if number == signal.SIGPROF else f"crashed: {signal.strsignal(number) or status}")
     return {"killed": True, "by": why, "n_run": None}
+
+
+def _cpu_of_group(leader):
+    """Return the CPU seconds of a process and of those that it has started, as far as they did not leave its group."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            values = path.read_text().rpartition(")")[2].split()
+            if int(values[2]) == leader:
+                total += sum(map(int, values[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _memory(process):
