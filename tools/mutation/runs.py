@@ -68,7 +68,7 @@ def in_a_fork(work, cpu):
 
 
 def _cpu_of_group(leader):
-    """Return the CPU seconds of a process and of those that it has started, as far as they did not leave its group."""
+    """Return the CPU seconds of a process and of those that it has started, but for those that left its group."""
     total = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
