@@ -180,6 +180,15 @@ def test_trees_are_checked_however_many_go_together(forest, nodes_at_once, monke
             replace(forest, growth_rank=rank)
 
 
+def test_there_may_be_as_many_features_as_32_bits_number(forest):
+    assert replace(forest, n_features=2**31 - 1).n_features == 2**31 - 1
+    for n_features in (2**31, 0, -1):
+        with pytest.raises(
+            ValueError, match=f"n_features must be a number between 1 and 2147483647, not {n_features}"
+        ):
+            replace(forest, n_features=n_features)
+
+
 def test_fields_are_kept_in_one_form(forest):
     same = replace(forest, n_features=np.int64(3), classes=[0, 10, 20], feature_names=["a", "b", "c"])
     assert same.feature_names == ("a", "b", "c")

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from billhook.forest import as_targets, as_weights
+from billhook._files import ModelFileError
+from billhook.forest import _load, as_targets, as_weights, labels_from_json
 from made_up import random_forest
 
 
@@ -98,3 +99,50 @@ def test_weights_are_a_new_array():
 def test_weights_that_mean_nothing_are_refused(weights):
     with pytest.raises(ValueError, match="sample_weight must be 3 finite numbers, none negative and not all zero"):
         as_weights(weights, 3)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "labels"),
+    [
+        ("<i8", [3, -1]),
+        ("|u1", [0, 255]),
+        ("<f4", [0.5, 2.0]),
+        ("|b1", [False, True]),
+        ("|O", ["a", 1]),
+        ("<U1", ["ab", "c"]),
+    ],
+)
+def test_stored_labels_have_the_type_that_they_had(dtype, labels):
+    read = labels_from_json({"dtype": dtype, "labels": labels})
+    assert read.tolist() == labels
+    assert read.dtype == (np.dtype("<U2") if dtype == "<U1" else np.dtype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        ({"dtype": "<c8", "labels": [1]}, "classes have dtype '<c8'"),
+        ({"dtype": "<i16", "labels": [1]}, "classes have dtype '<i16'"),
+        ({"dtype": "<f", "labels": [1]}, "classes have dtype '<f'"),
+        ({"dtype": "O", "labels": [1]}, "classes have dtype 'O'"),
+        ({"dtype": 3, "labels": [1]}, "classes have dtype 3"),
+        ({"dtype": "<i8", "labels": "ab"}, "classes must have dtype and labels"),
+        ({"dtype": "<i8"}, "classes must have dtype and labels"),
+        ([1, 2], "classes must have dtype and labels"),
+        ({"dtype": "<i8", "labels": [None]}, "class labels must be strings, numbers or booleans"),
+        ({"dtype": "<i1", "labels": [300]}, "class labels do not fit '<i1'"),
+    ],
+)
+def test_stored_labels_of_other_kinds_are_refused(stored, message):
+    with pytest.raises(ModelFileError, match=message):
+        labels_from_json(stored)
+
+
+def test_stored_labels_take_no_more_memory_than_they_may(monkeypatch):
+    monkeypatch.setattr(_load, "MAX_LABEL_BYTES", 400)
+    labels = ["x" * 10, *"abcdefghi"]
+    assert labels_from_json({"dtype": "<U1", "labels": labels}).tolist() == labels
+    with pytest.raises(ModelFileError, match="the longest class label is too long for so many classes"):
+        labels_from_json({"dtype": "<U1", "labels": ["x" * 11, *labels[1:]]})
+    with pytest.raises(ModelFileError, match="the longest class label is too long for so many classes"):
+        labels_from_json({"dtype": "<U1", "labels": [*labels, "j"]})
