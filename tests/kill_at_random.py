@@ -5,8 +5,8 @@
 Each command is run once undisturbed, then killed at moments spread over the time that it took: with its processes,
 or alone, and then these must end by themselves. After each kill what is there must be whole; the command is then run
 again, in the same place, and must give what it gives undisturbed. A study that is gone on with is killed again and
-again, a fourth of the times at any moment and else after its first new row; every row that was there stays, and is as
-it is undisturbed. On a cluster, a worker is killed half of the times, and the study goes on.
+again, a fourth of the times at any moment and else after a random number of rows; every row that was there stays, and
+is as it is undisturbed. On a cluster, a worker is killed half of the times, and the study goes on.
 For `memory`, a study is not killed but has as much memory as it needs, or less: where that is not enough it must say
 so, and go on with more.
 """
@@ -194,12 +194,14 @@ def finish(name, folder, server=None):
     return first - begin, time.perf_counter() - first, outcome(name, folder)
 
 
-def kill_at(name, folder, seconds, chosen, server=None, *, is_after_a_row=False):
-    """Kill the command and its processes, or a worker, after so many seconds; return whether it had ended before."""
-    before = n_rows(folder)
+def kill_at(name, folder, seconds, chosen, server=None, *, rows=0):
+    """Kill the command and its processes, or a worker, after so many seconds; return whether it had ended before.
+
+    Of a study it is after so many rows, where these are more than none.
+    """
     process = started(name, folder, server)
-    while is_after_a_row and n_rows(folder) == before and process.poll() is None:
-        time.sleep(0.02)
+    while n_rows(folder) < rows and process.poll() is None:
+        time.sleep(0.01)
     time.sleep(seconds)
     has_ended = process.poll() is not None
     if name == "dask" and chosen.random() < 0.5:
@@ -250,15 +252,15 @@ def main():
                 if moment % 2 and name in ("fit", "emit"):
                     (folder / "out").mkdir()  # an empty folder is taken as it is
                 # The last third of the time is when files are written, but by studies, which write all the time.
-                is_after_a_row = name in STUDIES and chosen.random() < 0.75
+                at, rows = needed * (1 - chosen.random() ** 2 * 0.95), 0
                 if name in STUDIES:
-                    at = chosen.random() * (needed if is_after_a_row else until_row)
-                else:
-                    at = needed * (1 - chosen.random() ** 2 * 0.95)
+                    is_by_rows = chosen.random() < 0.75
+                    rows = chosen.randrange(len(found) + 1, N_RUNS) if is_by_rows and len(found) < N_RUNS - 1 else 0
+                    at = chosen.random() * (needed / N_RUNS if rows else until_row)
                 if name == "memory":
                     n_ended += starve(folder, chosen)
                 else:
-                    n_ended += kill_at(name, folder, at, chosen, server, is_after_a_row=is_after_a_row)
+                    n_ended += kill_at(name, folder, at, chosen, server, rows=rows)
                 found = outcome(name, folder, found, expected)
                 if name in STUDIES:
                     print(f"{name}, kill {moment + 1}: {len(found)} of {N_RUNS} rows", flush=True)
