@@ -43,7 +43,7 @@ class KnownTests:
         forest = self.forest
         inner = np.flatnonzero(forest.feature >= 0)
         # Where missing values go tells tests apart where there are some.
-        missing_left = forest.missing_left & np.isnan(self.X).any(axis=0)[forest.feature]
+        missing_left = forest.missing_left & np.any(np.isnan(self.X), axis=0)[forest.feature]
         fields = forest.threshold, forest.category_set, missing_left, forest.feature
         order = inner[np.lexsort([of_nodes[inner] for of_nodes in fields])]
         differs = [of_nodes[order][1:] != of_nodes[order][:-1] for of_nodes in fields]
