@@ -6,7 +6,7 @@ hold-out too: XGBoost shrunk by hand and packed, and the paper's random forest w
 
     BILLHOOK_DATA=... python benchmarks/fit_true_bytes.py --folds 2 3 --seconds 120 --results folds.csv
     BILLHOOK_DATA=... python benchmarks/fit_true_bytes.py --results folds.csv --who "XGBoost by hand" "RF-LR packed"
-    BILLHOOK_DATA=... python benchmarks/fit_true_bytes.py --results folds.csv --show
+    BILLHOOK_DATA=... python benchmarks/fit_true_bytes.py --results folds.csv --show [--folds 2 3]
 
 Seconds are those of the processor, and a search has one thread: how busy the machine is hardly matters. Models of
 all sizes are then learned anew from all rows, which the seconds do not count. What 0.1.0 compiles on its first
@@ -438,7 +438,8 @@ def main() -> None:
     ]
     if not arguments.show:
         run_all([job for job in wanted if job[:3] not in known], arguments.results, arguments.jobs)
-    show(read_results(arguments.results))
+    known_rows = read_results(arguments.results)
+    show([row for row in known_rows if row.data in arguments.data and row.fold in arguments.folds])
 
 
 if __name__ == "__main__":
