@@ -280,7 +280,17 @@ def reduced_squared_error(predictions, y):
     return grown(predictions, lambda chosen, m: float(squared_error(predictions, y, [*chosen, m])))
 
 
-def proximal_sgd(P, y, n_trees, batches, step_size):
+def nearest_on_simplex(weight):
+    """Return the nearest weights of sum one, none negative: move all alike, drop who is below 0, and again."""
+    free = list(range(len(weight)))
+    while True:
+        move = (1 - sum(weight[m] for m in free)) / len(free)
+        if all(weight[m] + move >= 0 for m in free):
+            return [weight[m] + move if m in free else 0.0 for m in range(len(weight))]
+        free = [m for m in free if weight[m] + move > 0]
+
+
+def proximal_sgd(P, y, n_trees, batches, step_size, simplex=False):
     """Descend on the squared error of the weighted sum, keeping the largest weights, row by row."""
     M, C = len(P), len(P[0][0])
     w = [1 / M] * M
@@ -293,5 +303,6 @@ def proximal_sgd(P, y, n_trees, batches, step_size):
                     slope[m] += 2 * (f - (y[n] == c)) * P[m][n][c] / len(batch)
         w = [a - step_size * s for a, s in zip(w, slope, strict=True)]
         largest = sorted(range(M), key=lambda m: (-abs(w[m]), m))[:n_trees]
-        w = [w[m] if m in largest else 0.0 for m in range(M)]
+        kept = nearest_on_simplex([w[m] for m in largest]) if simplex else [w[m] for m in largest]
+        w = [kept[largest.index(m)] if m in largest else 0.0 for m in range(M)]
     return w

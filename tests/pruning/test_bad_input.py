@@ -10,6 +10,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 import billhook as bh
+import naive.pruning
 
 X, y = load_iris(return_X_y=True)
 
@@ -58,6 +59,13 @@ def test_what_cannot_be_pruned_is_refused(forest, arguments, error, message):
 def test_methods_without_an_order_say_so(forest):
     with pytest.raises(ValueError, match=r"cluster_accuracy has no order.*reduced_error"):
         bh.pruning_order(forest, X, y, method="cluster_accuracy")
+
+
+def test_methods_that_add_tree_by_tree_have_an_order(forest):
+    without = {"cluster_accuracy", "cluster_centroid", "largest_mean_distance", "pairwise_error"}
+    without |= {"combined_diversity", "programming", "proximal"}
+    assert {method.name for method in bh.pruning_methods() if not method.nested} == without
+    assert sorted(bh.pruning_order(forest, X, y, method="random", random_state=0).tolist()) == list(range(6))
 
 
 def test_boosted_trees_are_not_judged_one_by_one():
@@ -112,11 +120,24 @@ def test_your_own_scores_do_what_the_named_methods_do(forest):
     same = bh.pruning_order(forest, X, y, method="reduced_error").tolist()
     assert bh.pruning_order(forest, X, y, method="ordering", score=accuracy).tolist() == same
 
+    def squared_error(P, true):
+        return -((P - np.eye(3)[true]) ** 2).sum()
+
+    expected = naive.pruning.grown(
+        naive.pruning.probability_lists(forest, X),
+        lambda chosen, tree: -squared_error(forest.select([*chosen, tree]).predict_proba(X), y),
+    )
+    assert bh.pruning_order(forest, X, y, method="ordering", score=squared_error).tolist() == expected
+
     def wrong_together(P, Q, true):
         return ((P.argmax(axis=1) != true) & (Q.argmax(axis=1) != true)).mean()
 
-    pruned = bh.prune(forest, X, y, method="programming", pair=wrong_together, alpha=1.0, n_trees=3, random_state=0)
+    about = {"method": "programming", "n_trees": 3, "random_state": 0, "return_report": True}
+    pruned, report = bh.prune(forest, X, y, pair=wrong_together, **about)
+    wrong = [forest.select([tree]).predict(X) != y for tree in range(6)]
+    pair = [[(one & other).mean() / 2 for other in wrong] for one in wrong]
     assert pruned.n_trees == 3
+    assert report.objective == pytest.approx(naive.pruning.quadratic_choice([0.0] * 6, pair, 3))
 
 
 def test_scores_of_your_own_must_be_numbers_and_weigh_rows_themselves(forest):

@@ -107,6 +107,23 @@ def test_programming_finds_the_best_choice_there_is(case, n_trees, method):
     assert report.gap is None
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
+@given(judged(), st.integers(1, 12))
+def test_alpha_weighs_pairs_against_single_errors(alpha, case, n_trees):
+    forest, X, y = case
+    n_trees = min(n_trees, forest.n_trees)
+    P = naive.pruning.probability_lists(forest, X)
+    codes = as_codes(forest, y)
+    errors = [naive.pruning.errors_of([tree], codes, [0]) / len(y) for tree in P]
+    pair = naive.pruning.combined_diversity_matrix(P, codes)
+    best = naive.pruning.quadratic_choice(
+        [(1 - alpha) * error for error in errors], [[alpha * entry for entry in row] for row in pair], n_trees
+    )
+    about = {"method": "combined_diversity", "n_trees": n_trees, "alpha": alpha, "random_state": 0}
+    _, report = bh.prune(forest, X, y, **about, return_report=True)
+    assert report.objective == pytest.approx(best, abs=1e-9)
+
+
 @given(judged())
 def test_kappa_and_areas_are_scikit_learns(case):
     forest, X, y = case

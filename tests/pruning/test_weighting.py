@@ -20,15 +20,16 @@ def forest():
     return bh.as_forest(RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y))
 
 
-def test_a_few_steps_are_those_of_the_formula(forest):
+@pytest.mark.parametrize("simplex", [False, True])
+def test_a_few_steps_are_those_of_the_formula(forest, simplex):
     rows = np.arange(0, 150, 5)
-    options = {"optimizer": "sgd", "simplex": False, "epochs": 2, "batch_size": 8, "step_size": 0.05}
+    options = {"optimizer": "sgd", "simplex": simplex, "epochs": 2, "batch_size": 8, "step_size": 0.05}
     pruned = bh.prune(forest, X[rows], y[rows], method="proximal", n_trees=4, random_state=3, **options)
     rng = np.random.RandomState(3)
     shuffled = [rng.permutation(30) for _ in range(2)]
     batches = [epoch[start : start + 8] for epoch in shuffled for start in range(0, 30, 8)]
     weight = naive.pruning.proximal_sgd(
-        naive.pruning.probability_lists(forest, X[rows]), y[rows].tolist(), 4, batches, 0.05
+        naive.pruning.probability_lists(forest, X[rows]), y[rows].tolist(), 4, batches, 0.05, simplex
     )
     np.testing.assert_allclose(pruned.tree_weight, [w for w in weight if w], rtol=1e-9)
 
