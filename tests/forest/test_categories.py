@@ -96,6 +96,19 @@ def test_a_forest_of_very_many_sets_is_walked_row_by_row():
     np.testing.assert_array_equal(forest.apply(X), naive.forest.apply(forest, X))
 
 
+def test_sets_and_thresholds_that_are_too_many_together_are_walked_row_by_row():
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, sizes=(70_000,), n_features=5_000)
+    splits = np.flatnonzero(forest.feature >= 0)[:10_000]
+    number, sets = pool_sets([np.flatnonzero(k >> np.arange(17) & 1) for k in range(splits.size)])
+    category_set, threshold = np.full(forest.n_nodes, -1, np.int32), forest.threshold.copy()
+    category_set[splits], threshold[splits] = number, 0
+    forest = replace(forest, category_set=category_set, threshold=threshold, **sets._asdict())
+    assert forest._tables is None
+    X = rng.integers(-1, 20, (20, 5_000)).astype(np.float32)
+    np.testing.assert_array_equal(forest.apply(X), naive.forest.apply(forest, X))
+
+
 @given(categorical_forests(), st.integers(1, 70), st.integers(1, 70), st.integers(0, 2**32))
 def test_rows_stop_where_the_truncated_tree_ends(forest, n, m, seed):
     X = rows_of_categories(np.random.default_rng(seed), 20, forest.n_features)

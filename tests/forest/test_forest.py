@@ -100,6 +100,7 @@ def test_a_pickled_forest_is_the_same_and_carries_no_tables(forest):
         ({"rounding": "up"}, "'nearest' or 'down', not 'up'"),
         ({"offset": np.array([0, 2**63 - 1, -2, 159])}, "offset must rise"),
         ({"n_features": 0}, "n_features"),
+        ({"n_features": 3.0}, "n_features must be a number between 1 and 2147483647, not 3.0"),
         ({"feature_names": ("a", "b")}, "feature_names must be 3 strings"),
         ({"tree_column": np.array([0, 0, 1], np.int32)}, "tree_column"),
         ({"tree_weight": np.array([0.0, np.nan, 1.0])}, "tree_weight holds numbers that are not finite"),

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import billhook as bh
 import naive.forest
+from billhook.forest import without_constants
 from made_up import forests, random_forest, tricky_rows
 
 
@@ -134,6 +135,17 @@ def test_a_mean_stays_a_mean_and_a_sum_a_sum():
     assert total.select([0, 2]).tree_weight.tolist() == [1.0, 1.0]
     weighted = mean.with_weights([0.1, 0.2, 0.3, 0.4]).select([0, 2])
     np.testing.assert_allclose(weighted.tree_weight, [0.25, 0.75])
+
+
+@given(forests())
+def test_trees_of_one_leaf_are_as_well_part_of_the_base_scores(forest):
+    n_splits = np.diff(forest.offset) // 2
+    X = tricky_rows(np.random.default_rng(0), 30, forest.n_features)
+    fewer = without_constants(forest)
+    assert fewer.n_trees == max(np.count_nonzero(n_splits), 1)
+    np.testing.assert_allclose(
+        naive.forest.raw_scores(fewer, X), naive.forest.raw_scores(forest, X), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_one_boosted_tree_is_a_sum_too():

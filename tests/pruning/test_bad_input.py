@@ -121,6 +121,7 @@ def test_your_own_scores_do_what_the_named_methods_do(forest):
     assert bh.pruning_order(forest, X, y, method="ordering", score=accuracy).tolist() == same
 
     def squared_error(P, true):
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)  # the mean of the trees, not their sum
         return -((P - np.eye(3)[true]) ** 2).sum()
 
     expected = naive.pruning.grown(
