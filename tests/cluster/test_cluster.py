@@ -458,6 +458,13 @@ def test_files_are_read_as_the_caller_says_and_csv_too(client, files, tmp_path):
         np.testing.assert_allclose(refined.value, expected.value, rtol=1e-9, atol=1e-10)
 
 
+def test_paths_are_relative_to_the_folder_of_the_client(client, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the workers stay where they are
+    parts = Partitions.from_files(client, [path.name for path in files[1]], label="kind")
+    rows = client.gather(client.compute([load(client) for load in parts.loaders]))
+    assert [len(part.y) for part in rows] == [190, 190, 189]
+
+
 def test_dask_arrays_and_frames_are_parts(client, files):
     dask_array, dask_frame = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
     table, _ = files

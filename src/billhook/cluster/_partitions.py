@@ -72,7 +72,7 @@ class Partitions:
         paths : list of str
         label : str
             The column to predict, in Parquet files of numbers or in CSV files; the other columns are the features, by
-            the names and in the order of the first file. Or
+            the names and in the order of the first file; paths are relative to the client's folder. Or
         read : function
             From a path to (X, y) or (X, y, weight).
         """
@@ -81,6 +81,7 @@ class Partitions:
             raise ValueError("files need either a label, the column to predict, or a function read(path) -> (X, y)")
         if read is not None or label is None or not files:
             return cls(tuple(partial(_from_file, read, path) for path in files))
+        files = [str(Path(path).absolute()) for path in files]  # workers may be in other folders
         names = tuple(reach(client, client.submit(_names_in, files[0], label, pure=False).result))
         by_name = partial(_read_columns, label=label, names=names)
         return cls(tuple(partial(_from_file, by_name, path) for path in files), names)
