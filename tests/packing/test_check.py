@@ -43,7 +43,7 @@ def test_what_pack_makes_is_a_model(name, request):
         ({"ties": "both"}, "ties must be one of first, last, not 'both'"),
         ({"rounding": "up"}, "rounding must be one of nearest, down, not 'up'"),
         ({"origin": None}, "origin must be a string, not None"),
-        ({"n_features": 4.0}, r"n_features must be a whole number, not 4\.0"),
+        ({"n_features": 4.0}, r"n_features must be a whole number of 1 or more, not 4\.0"),
         ({"feature_names": ["a", "b", "c", "d"]}, "feature_names must be strings"),
         ({"feature_names": ("a", "b", "c", 4)}, "feature_names must be strings"),
         ({"feature_names": ("a", "b", "c")}, "feature_names must be 4 strings"),
