@@ -58,7 +58,8 @@ def packed_scores(packed, codes):
 def goes_left(packed, codes):
     """Return whether each row goes left at each split, in the order of the bytes."""
     layout, data, at = packed.layout, packed.data, packed.layout.sections
-    asked = tests_in_order(packed) if layout.ask_bits else None
+    asked, end = tests_in_order(packed) if layout.ask_bits else (None, layout.ask_bits)
+    assert end == layout.ask_bits
     tests = []
     for split in range(layout.n_inner):
         number = number_of(packed, split)
@@ -92,7 +93,7 @@ def number_of(packed, split):
 
 
 def tests_in_order(packed):
-    """Return feature, code and where missing values go of all tests of a table of gaps."""
+    """Return feature, code and where missing values go of the tests in a table of gaps, and its bits."""
     layout, at = packed.layout, 8 * packed.layout.sections["pairs"]
 
     def number(low_bits):
@@ -112,8 +113,7 @@ def tests_in_order(packed):
             key += 1 + number(max(layout.gap_bits - len(f"{n:b}"), 0))
             is_split = layout.missing == "split"
             tests.append((feature, key // 2 if is_split else key, key % 2 if is_split else layout.missing == "left"))
-    assert at == 8 * layout.sections["pairs"] + layout.ask_bits
-    return tests
+    return tests, at - 8 * layout.sections["pairs"]
 
 
 def loss_of_row(loss, score, label):

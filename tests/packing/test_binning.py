@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
@@ -29,7 +29,10 @@ def test_quantiles_are_values_and_have_as_many_between_them(values, n):
     assert found.size <= max(n, 1)
     assert np.isin(found, x).all()
     assert (np.diff(found) > 0).all()
-    if np.unique(x).size > n + 1:
+    different = np.unique(x)
+    if different.size <= n + 1:
+        assert found.tolist() == different[: max(different.size - 1, 1)].tolist()
+    else:
         assert found[-1] < x.max()
         # No bin has many more rows than its share, but for a value that alone has more.
         bins = np.searchsorted(found, x, side="left")
@@ -107,6 +110,19 @@ def test_the_size_is_known_before_it_is_packed(leaf_bits, codebook, scales, bits
         assert packed.nbytes == size
 
 
+@pytest.mark.parametrize("leaf_bits", [10, 12, 16])
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_the_size_of_trees_of_many_sizes_is_known_to_the_byte(n_classes, leaf_bits):
+    X, y = load_diabetes(return_X_y=True)
+    y = np.digitize(y, [100, 180]) if n_classes == 3 else y
+    coded, cuts, _, _ = grown(X, y, 6, 16, min_samples_leaf=25)
+    packed = pack_on_codes(coded, cuts.coding, missing_values=False, leaf_bits=leaf_bits)
+    size = size_on_codes(coded, cuts.coding, missing_values=False, leaf_bits=leaf_bits)
+    assert packed.layout.n_leaves == coded.n_leaves  # none turned out alike
+    # Where scores of classes begin may take fewer bytes, up to two each, and trees that are more alike.
+    assert 0 <= size - packed.nbytes <= (0 if n_classes == 1 else 2 * n_classes + 2)
+
+
 def test_a_packed_model_as_a_forest():
     X, y = load_iris(return_X_y=True)
     for labels in (y, y == 1, y.astype(float)):
@@ -114,5 +130,10 @@ def test_a_packed_model_as_a_forest():
         forest = packed.to_forest()
         rows = np.random.default_rng(0).uniform(-2, 20, (500, 4)).astype(np.float32)
         np.testing.assert_array_equal(forest.predict(rows), packed.predict(rows))
+        # It is a sum, of which a part is a sum too.
+        parts = sum(forest.select([tree]).decision_function(rows) - forest.base.sum() for tree in range(6))
+        if forest.base.size == 1 and labels.dtype.kind == "f":
+            np.testing.assert_allclose(parts + forest.base[0], forest.predict(rows), rtol=1e-12)
+        assert forest.select([0, 1]).tree_weight.tolist() == [1.0, 1.0]
         if labels.dtype.kind != "f":
             np.testing.assert_array_equal(forest.predict_proba(rows), packed.predict_proba(rows))

@@ -16,6 +16,7 @@ import billhook as bh
 from billhook.packing._blob_sections import SECTIONS
 from blob_answers import impossible_blobs, put, sealed, with_numbers
 from blob_models import MODELS, blob_model
+from made_up import random_forest, tricky_rows
 
 # Header and checksum, and what sections take that a packed model has in its layout.
 OVERHEAD = 16 + 70
@@ -92,6 +93,20 @@ def test_what_is_too_large_for_readers_is_refused():
         large.to_bytes()
     with pytest.raises(ValueError, match="may have 33,554,431 features, not 40,000,000"):
         replace(packed, n_features=40_000_000).to_bytes()
+
+
+def test_a_blob_may_have_as_many_classes_as_16_bits_count():
+    rng = np.random.default_rng(0)
+    for n_classes in (2**16 - 1, 2**16):
+        packed = bh.pack(random_forest(rng, n_classes=n_classes, per_class=True), threshold_bits="exact")
+        if n_classes == 2**16:
+            with pytest.raises(ValueError, match="a blob may have 65,535 classes, not 65,536"):
+                packed.to_bytes()
+        else:
+            again = bh.Packed.from_bytes(packed.to_bytes(names=False))
+            assert again.n_classes == n_classes
+            rows = tricky_rows(rng, 3, 3)
+            np.testing.assert_array_equal(again.scores(rows), packed.scores(rows))
 
 
 @pytest.fixture(scope="module")

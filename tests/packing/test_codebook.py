@@ -135,6 +135,20 @@ def test_k_means_ends_where_each_entry_is_the_mean_of_its_vectors(seed, n_entrie
     np.testing.assert_array_equal(k_means(value, weight, 30), np.unique(value, axis=0))
 
 
+def test_leaves_of_many_rows_keep_their_vectors_and_without_rows_all_count_alike():
+    forest = random_forest(np.random.default_rng(0), (20,), weights="sum")
+    leaves = np.flatnonzero(forest.feature < 0)
+    weight = np.ones(forest.n_nodes)
+    alike = codebook.round_to_codebook(replace(forest, row_weight=weight), 12, 2, by_class=False)
+    heavy = leaves[[3, 11]]
+    weight[heavy] = 1e9
+    kept = codebook.round_to_codebook(replace(forest, row_weight=weight), 12, 2, by_class=False)
+    np.testing.assert_allclose(kept.value[[3, 11]] * kept.units.scale, forest.value[heavy], atol=0.01)
+    weight[leaves[5]] = 0.0
+    unknown = codebook.round_to_codebook(replace(forest, row_weight=weight), 12, 2, by_class=False)
+    np.testing.assert_array_equal(unknown.value, alike.value)
+
+
 @pytest.mark.parametrize("scales", ["one", "class"])
 @pytest.mark.parametrize("with_rows", [False, True])
 @pytest.mark.parametrize("n_entries", [2, 16])

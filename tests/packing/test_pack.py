@@ -3,7 +3,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
@@ -17,6 +17,7 @@ from sklearn.ensemble import (
 from sklearn.metrics import log_loss
 
 import billhook as bh
+from billhook.packing._as_sum import centred
 from billhook.packing._bits import bits_for, pack_bits, unpack_bits
 from billhook.packing._fit_quantizers import (
     exact_quantizers,
@@ -111,6 +112,26 @@ def test_a_threshold_far_away_does_not_make_all_steps_long(far, with_rows):
     assert np.mean(left != (even.codes(x)[:, None] <= even.threshold_codes(thresholds, seen))) > 0.05
 
 
+def test_one_threshold_of_eight_may_be_left_out():
+    thresholds = np.array([0.1, 1.3, 2.2, 3.7, 4.1, 5.3, 6.9, 1e6], np.float32)
+    x = np.append(np.linspace(-1.0, 8.0, 901), 2e6).astype(np.float32)
+    quantizer = fitted_quantizer(thresholds, 8, feature_values(thresholds, x))
+    moved = quantizer.codes(x)[:, None] <= quantizer.threshold_codes(thresholds, x.astype(float))
+    is_other = moved != (x[:, None] <= thresholds)
+    assert is_other[:-1].mean() < 0.001
+    assert is_other[:, :-1].mean() < 0.001
+
+
+@given(st.sets(st.integers(0, 255), min_size=1, max_size=30), st.sampled_from([0, 10**6]), st.integers(6, 9))
+@example({0, 64}, 10**6, 9)
+def test_what_is_above_all_thresholds_goes_right_however_fine_the_steps(whole, least, bits):
+    thresholds = (least + np.array(sorted(whole)) / 16).astype(np.float32)
+    quantizer = uniform_quantizer(thresholds, bits)
+    above = np.float32(least + 30.0)
+    values = np.append(thresholds, above).astype(float)
+    assert quantizer.threshold_codes(thresholds, values).max() < quantizer.codes(np.array([above, np.inf])).min()
+
+
 @given(
     st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=30), st.integers(2, 16)
 )
@@ -154,6 +175,29 @@ def test_exact_packing_keeps_every_row_in_its_leaf(forest):
     raw = plain_values.decision_function(rows).reshape(len(rows), -1)
     raw = raw[:, 1:] - raw[:, :1] if plain_values.value.shape[1] == 2 else raw
     assert np.abs(scores * packed.scale + packed.base - raw).max() <= packed.scale * (forest.n_trees + 1)
+
+
+@given(
+    st.integers(0, 2**32), st.integers(4, 12), st.floats(-4, 4), st.sampled_from([1, 3]), st.booleans(), st.booleans()
+)
+def test_centred_values_lie_about_zero_by_whole_units(seed, bits, middle, n_classes, per_class, by_class):
+    rng = np.random.default_rng(seed)
+    forest = random_forest(rng, (3, 5, 2, 4, 1, 6), 3, n_classes, per_class and n_classes > 1, "sum")
+    forest = forest.with_values(forest.value + middle)
+    moved = centred(forest, bits, by_class=by_class)
+    rows = tricky_rows(rng, 20, 3)
+    np.testing.assert_allclose(moved.decision_function(rows), forest.decision_function(rows), atol=1e-9)
+    column = np.repeat(forest.tree_column, np.diff(forest.offset))[:, None] + np.arange(forest.value.shape[1])
+    column[forest.feature >= 0] = -1
+    largest = 2 ** (bits - 1) - 1
+    for columns in [[c] for c in range(n_classes)] if by_class else [list(range(n_classes))]:
+        before, after = (values[np.isin(column, columns)] for values in (forest.value, moved.value))
+        unit = np.abs(after).max() / largest
+        n_units = (before - after)[0] / unit
+        if before.min() < 0 < before.max():
+            assert n_units == pytest.approx(round(n_units), abs=1e-6)
+        # Half of the range, but for half a unit in all on that side, and for what nearly was in the middle.
+        assert np.abs(after).max() <= np.ptp(before) / 2 * max(1 + 0.51 / (largest - abs(n_units)), 1.04)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -13,6 +13,7 @@ from billhook.packing import codes_of
 from billhook.packing._bits import bits_for
 from billhook.packing._gaps import find_gaps, pack_gaps, unpack_gaps
 from billhook.packing._groups import ALONE, group_for, pack_groups, unpack_groups
+from billhook.packing._with_signs import from_least
 from made_up import random_forest
 from naive.packing import packed_scores
 from short_models import SHORT, short_model
@@ -78,6 +79,12 @@ def test_files_with_signed_numbers_are_read():
     expected = [[47430, 0, -44], [47430, 0, -44], [0, 46155, 1211], [0, 46155, 1211], [0, 1530, 45889]]
     assert packed.scores(X).tolist() == expected
     assert packed.nbytes == 75
+
+
+def test_older_files_have_offsets_of_as_many_bytes_as_they_take():
+    for n_bytes, least in {1: -(2**7), 2: -(2**15), 3: -(2**23), 4: -(2**30)}.items():
+        assert from_least({"offset_bytes": n_bytes, "base_bytes": 0})["offset"] == least
+    assert "offset" not in from_least({"offset_bytes": 0, "base_bytes": 0})
 
 
 def test_a_table_that_takes_long_to_go_through_is_not_written_as_gaps():
