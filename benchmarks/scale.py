@@ -145,6 +145,7 @@ def fit_on_cluster(n_rows: int, kill_after: float | None) -> tuple[Run, float]:
                 most = max(most, sum(map(resident, pids)))
                 if kill_after is not None and time.monotonic() - begin > kill_after:
                     os.kill(next(worker.pid for worker in cluster.workers.values() if worker.pid), signal.SIGKILL)
+                    print(f"a worker is killed after {kill_after:.0f} s of the clock", flush=True)
                     kill_after = None
                 time.sleep(0.2)
             assert process.stderr is not None
@@ -180,6 +181,7 @@ def measure_all(what: str, sizes: list[int]) -> None:
     for size in sizes:
         if fewest is None:
             run, seconds = fit_on_cluster(size, None if seconds is None else seconds / 2)
+            print(f"{seconds:.0f} s of the clock", flush=True)
         else:
             run = measured(what, size)
             run = run._replace(seconds=run.seconds - fewest.seconds, megabytes=run.megabytes - fewest.megabytes)

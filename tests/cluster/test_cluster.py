@@ -1,6 +1,7 @@
 """A real cluster on this machine: two worker processes, one thread each."""
 
 import os
+import pickle
 import signal
 import time
 from functools import partial
@@ -559,6 +560,22 @@ def test_a_model_of_rows_on_the_cluster_is_that_of_rows_here(client, way):
     # XGBoost adds the histograms of workers in another order: a split may fall differently where two are as good.
     assert np.mean(there.predict(X) == here.predict(X)) > 0.98
     assert np.mean(there.predict(X) == y) > np.mean(here.predict(X) == y) - 0.01
+
+
+def test_what_is_sent_with_each_part_does_not_grow_with_the_sample(client, monkeypatch):
+    sizes, of_parts = [], Partitions.map
+
+    def weighed(parts, function):
+        sizes.append(len(pickle.dumps(function)))
+        return of_parts(parts, function)
+
+    monkeypatch.setattr(Partitions, "map", weighed)
+    X = np.random.default_rng(0).normal(size=(4_000, 5)).astype(np.float32)
+    for n_rows in (500, 4_000):
+        y = (X[:n_rows, 0] > X[:n_rows, 1]).astype(np.int64)
+        trial = Trial(300, GrowthConfig("boosted", 8, 0.4, 6, 16), CompressionConfig(1.0, None))
+        build_on_cluster(client, Partitions.from_arrays(X[:n_rows], y, n_parts=2), rows_of(X[:n_rows], y), trial)
+    assert sizes[2:] == pytest.approx(sizes[:2], rel=0.1)
 
 
 def test_files_are_learned_from_where_they_are(client, tmp_path):

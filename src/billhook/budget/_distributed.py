@@ -142,7 +142,8 @@ def build_on_cluster(
     runner = TrialRunner(sample, score_of(None, sample), seed)
     binned = runner.binned(trial.growth.bits, trial.growth.bins)
     n_trees = n_rounds(trial.growth, runner.n_leaves(trial))
-    bins = partitions.map(partial(_binned, binned.coding, binned.edges, sample.has_missing))
+    coding = binned.coding._replace(values=[])  # sent with each part, and as large as one
+    bins = partitions.map(partial(_binned, coding, binned.edges, sample.has_missing))
     grown = grow_on_cluster(client, bins, n_rounds=n_trees, **growth_parameters(trial.growth, sample, seed))
     loss = "mse" if sample.classes is None else "cross_entropy"
     coded = CodedRowsOnCluster(
@@ -152,7 +153,7 @@ def build_on_cluster(
         sample.has_missing,
         loss,
         client=client,
-        partitions=partitions.map(partial(_coded, binned.coding, sample.has_missing)),
+        partitions=partitions.map(partial(_coded, coding, sample.has_missing)),
     )
     return compress(
         on_codes(grown, binned, sample, sample.feature_names), binned.coding, trial.compression, trial.budget, coded
