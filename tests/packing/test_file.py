@@ -29,6 +29,14 @@ def test_what_is_saved_comes_back(threshold_bits, tmp_path):
         np.testing.assert_array_equal(again.predict(X), packed.predict(X))
 
 
+def test_the_folder_of_a_fit_is_loaded_and_any_other_is_not(tmp_path):
+    packed = bh.pack(RandomForestClassifier(5, max_leaf_nodes=9, random_state=0).fit(X3, y3))
+    with pytest.raises(bh.ModelFileError, match="this is a folder"):
+        bh.load(tmp_path)
+    packed.save(tmp_path / "model.bhk")
+    assert bh.load(tmp_path) == packed
+
+
 def test_a_forest_is_loaded_as_before(tmp_path):
     forest = bh.as_forest(RandomForestClassifier(3, random_state=0).fit(X3, y3))
     forest.save(tmp_path / "forest.bhk")

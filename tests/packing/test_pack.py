@@ -391,12 +391,19 @@ def test_weights_count_without_labels():
         ({"X": X3, "y": y3 + 7}, "labels that the forest does not know"),
         ({"X": X3, "y": y3, "loss": "huber"}, "loss must be one of mse, cross_entropy, squared_hinge"),
         ({"X": X3, "y": y3, "sample_weight": -np.ones(150)}, "none negative"),
+        ({"X": X3[:0], "y": y3[:0]}, "X has no rows"),
     ],
 )
 def test_rows_to_round_with_are_checked(options, message):
     rf = RandomForestClassifier(2, random_state=0).fit(X3, y3)
     with pytest.raises(ValueError, match=message):
         bh.pack(rf, **options)
+
+
+def test_one_row_is_enough_to_round_with():
+    rf = RandomForestClassifier(5, max_leaf_nodes=6, random_state=0).fit(X3, y3)
+    packed = bh.pack(rf, leaf_bits=3, X=X3[:1], y=y3[:1])
+    assert packed.predict(X3[:1]).tolist() == y3[:1].tolist()
 
 
 def test_steps_are_fitted_to_values_that_are_multiples_of_something():
