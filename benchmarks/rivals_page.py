@@ -1,7 +1,7 @@
 """What came of `rivals.py`: tables, where a rival is better, and a page of pictures."""
 
 from html import escape
-from math import log2, sqrt
+from math import floor, log2, sqrt
 from typing import NamedTuple
 
 from accuracy_picture import FAINT, FONT, INK, PAPER
@@ -188,7 +188,8 @@ def _panel(results: Results, name: str) -> list[str]:
         for who in results.who(name)
     }
     sizes = [*(budget / KB for budget in budgets), *(one.kilobytes for one in printed)]
-    left, right = log2(min(sizes)), log2(max(sizes))
+    left, right = floor(log2(min(sizes))), log2(max(sizes))
+    ticks = sorted({*(budget / KB for budget in budgets), *(size for size in (1, 4, 16, 64) if size <= max(sizes))})
     values = [value for curve in curves.values() for _, value in curve] + [one.accuracy for one in printed]
     high = max(values)
     kept = [value for value in values if value >= high - MOST_BELOW]
@@ -205,9 +206,9 @@ def _panel(results: Results, name: str) -> list[str]:
     for value in range(low, high + 1, step):
         out.append(f"<path d='M{LEFT} {y(value)}H{PANEL_WIDTH - RIGHT}' stroke='{FAINT}'/>")
         out.append(f"<text x='{LEFT - 8}' y='{y(value) + 4.5}' text-anchor='end'>{value} %</text>")
-    for budget in budgets:
+    for size in ticks:
         at = PANEL_HEIGHT - BOTTOM + 18
-        out.append(f"<text x='{x(budget / KB)}' y='{at}' text-anchor='middle'>{budget / KB:g}</text>")
+        out.append(f"<text x='{x(size)}' y='{at}' text-anchor='middle'>{size:g}</text>")
     out.append(f"<text x='{PANEL_WIDTH - RIGHT}' y='{PANEL_HEIGHT - 6}' text-anchor='end'>KB of the model</text>")
     # Ours last, above the others.
     for who, curve in sorted(curves.items(), key=lambda one: one[0] == SEARCH):
