@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import billhook as bh
+from billhook.interop.ydf import _nodes
 from made_up import IS_THOROUGH, N_ROWS
 
 ydf = pytest.importorskip("ydf", reason="ydf is not installed: pip install 'billhook[ydf]'")
@@ -225,6 +226,13 @@ def test_pruned_refined_merged_and_packed():
 def test_what_is_not_known_is_refused(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         bh.as_forest(make())
+
+
+@pytest.mark.parametrize("column", [0, 4, 9])
+def test_splits_test_the_features_of_their_columns_and_no_other_column(column):
+    assert _nodes._places(np.array([3, 5, 1, 3]), [5, 1, 3]).tolist() == [2, 0, 1, 2]
+    with pytest.raises(bh.ModelFileError, match="a split tests a column that is no feature of the model"):
+        _nodes._places(np.array([3, column]), [5, 1, 3])
 
 
 @pytest.fixture(scope="module")
