@@ -3,9 +3,10 @@
 import json
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import billhook as bh
+import naive.forest
 from billhook.forest import as_rows, categories_of
-from billhook.interop.catboost import read, read_json
+from billhook.interop.catboost import _binary, read, read_json
 from billhook.interop.catboost._binary import BinaryModel, Of
 from billhook.interop.catboost._flatbuffers import Buffer
 from billhook.interop.catboost._flatbuffers import root as root_table
@@ -389,6 +391,32 @@ def test_nodes_know_their_rows_and_what_they_would_predict(shape):
     forest = bh.as_forest(weighted)
     assert not forest.n_rows.any()
     np.testing.assert_allclose(forest.row_weight[forest.offset[:-1]], 0.3 * N_ROWS, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_splits_are_ranked_by_the_variance_they_explain(shape):
+    rng = np.random.default_rng(11)
+    X = numbers(rng)
+    forest = bh.as_forest(catboost.CatBoostRegressor(**QUICK, grow_policy=shape).fit(X, rng.normal(size=N_ROWS)))
+    for begin, end in zip(forest.offset[:-1], forest.offset[1:], strict=True):
+        left, right, rank = (getattr(forest, name)[begin:end] for name in ("left", "right", "growth_rank"))
+        value, weight = forest.value[begin:end, 0], forest.row_weight[begin:end]
+        gain = np.zeros(left.size)
+        for node in np.flatnonzero(left >= 0):
+            children = [left[node], right[node]]
+            gain[node] = (weight[children] * (value[children] - value[node]) ** 2).sum()
+        order = np.argsort(rank)[np.count_nonzero(rank < 0) :]
+        # Of splits that say as much, either may come first.
+        expected = naive.forest.best_first_order(left, right, gain)
+        np.testing.assert_allclose(gain[order], gain[expected], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_tests", "passes"), [(5, True), (4, False)])
+def test_no_split_asks_for_more_than_there_is(n_tests, passes):
+    # For leaves, whose number is -1, there is one entry more.
+    tests = mock.Mock(feature=np.zeros(n_tests + 1, np.int32))
+    with nullcontext() if passes else pytest.raises(bh.ModelFileError, match="number 4, and the features have 4"):
+        _binary._check_tests(np.array([0, 4], np.int32), tests)
 
 
 def test_splits_that_say_most_stay_when_trees_are_cut_back():

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import billhook as bh
 from billhook import ModelFileError
-from billhook.interop.lightgbm import _json, read_json
+from billhook.interop.lightgbm import _columns, _json, read_json
+from billhook.interop.lightgbm._model import ColumnRange
 from made_up_lightgbm import model_text, tricky_rows
 
 
@@ -332,3 +333,10 @@ ODD_VALUES = [
 def test_made_up_json_is_refused_or_read(place, value):
     with suppress(ModelFileError):
         read_json(replaced(place, value))
+
+
+def test_lists_of_categories_are_not_tried_on_millions_of_columns():
+    lists, ranges = [["a", "b"]] * 3_200, [ColumnRange(is_categorical=True, low=None, high=1.0)] * 3_200
+    with pytest.raises(ValueError, match="there are 3,200 columns with pandas' categories among 3,200;"):
+        _columns._places(lists, ranges)
+    assert _columns._places(lists[:90], ranges[:90]) == list(range(90))

@@ -387,6 +387,10 @@ V5 = ensemble(F1, np.zeros(F1.n_nodes, int), np.zeros(F1.n_nodes, bool), [])
         (classifier(F2, 1, classlabels_int64s=[0, 1], post_transform="SOFTMAX"), "does not apply SOFTMAX"),
         (classifier(F2, 1, classlabels_int64s=[4]), "two or more classes; this one has 1"),
         (classifier(F3, 2, classlabels_int64s=[0, 1, 2]), "never chooses it, even"),
+        (
+            classifier(F3, 2, classlabels_int64s=[0, 1, 2], class_weights=[0.0, *[0.5] * 17]),
+            "never chooses it, even",
+        ),
         (helper.make_model(helper.make_graph([], "empty", [], [])), "has 0 tree ensembles, not one"),
         (graph(regressor(F1).graph.node, [("Y", TensorProto.FLOAT)], 3, ml_version=6), "of version 6 of ai.onnx.ml"),
         (without(regressor(F1), "output"), "TreeEnsembleRegressor has no output"),

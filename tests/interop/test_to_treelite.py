@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import IsolationForest
 
 import billhook as bh
+from billhook.interop.treelite import _write
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import N_ROWS, categorical_forests, forests, random_forest, rows_of_categories, tricky_rows
 
@@ -116,3 +117,13 @@ def test_a_packed_model_is_written():
 def test_what_is_no_model_is_refused():
     with pytest.raises(TypeError, match="'model' is a path, and no fitted model: read a model file with"):
         bh.to_treelite("model")
+
+
+def test_only_leaves_have_vectors():
+    forest = random_forest(np.random.default_rng(0), (3, 6), n_classes=3, weights="sum")
+    (tree, _) = _write._trees(forest, forest.value)
+    own = slice(0, forest.offset[1])
+    for node, feature in enumerate(forest.feature[own]):
+        begin, end = tree["leaf_vector_begin"][node], tree["leaf_vector_end"][node]
+        expected = forest.value[node].tolist() if feature < 0 else []
+        assert tree["leaf_vector"][begin:end].tolist() == expected

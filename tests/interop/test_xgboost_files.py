@@ -1,6 +1,7 @@
 """Models that XGBoost wrote to files, as JSON and as UBJSON, whole and damaged."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from sklearn.datasets import load_diabetes, load_iris
 
 import billhook as bh
 from billhook.interop.xgboost import read_json
+from billhook.interop.xgboost._layout import check_version
+from billhook.interop.xgboost._ubjson import MAX_DEPTH, UbjsonReader
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install 'billhook[xgboost]'")
 VERSION = tuple(map(int, xgboost.__version__.split(".")[:2]))
@@ -219,6 +222,27 @@ def test_damaged_ubjson_is_a_model_or_refused(tmp_path_factory, place, byte, cut
     except bh.ModelFileError:
         return
     assert not cut
+
+
+@pytest.mark.parametrize(
+    ("version", "is_read"),
+    [([1, 5, 9], False), ([1, 6, 0], True), ([2, 0, 0], True), ([3, 99, 0], True), ([4, 0, 0], False)],
+)
+def test_versions_from_1_6_to_3_are_read(version, is_read):
+    with nullcontext() if is_read else pytest.raises(bh.ModelFileError, match="the model was written by XGBoost"):
+        check_version({"version": version})
+
+
+@pytest.mark.parametrize(("begin", "end"), [(b"[", b"]"), (b"{U\x01a", b"}")])
+def test_values_may_lie_in_as_many_others_as_are_allowed(begin, end):
+    depth = 0
+    value = UbjsonReader(begin * MAX_DEPTH + b"Z" + end * MAX_DEPTH).value(0)
+    while value is not None:
+        value = value[0] if isinstance(value, list) else value["a"]
+        depth += 1
+    assert depth == MAX_DEPTH
+    with pytest.raises(bh.ModelFileError, match=f"more than {MAX_DEPTH} levels"):
+        UbjsonReader(begin * (MAX_DEPTH + 1) + b"Z" + end * (MAX_DEPTH + 1)).value(0)
 
 
 def length(number):
