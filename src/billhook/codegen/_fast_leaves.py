@@ -1,14 +1,16 @@
 """What happens in a leaf of the fast layout, and how that comes to scores."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from billhook._types import Int64Array
 from billhook.codegen._keys import Sums
-from billhook.codegen._reader import NEXT_BYTE, PART, count
+from billhook.codegen._reader import NEXT_BYTE, PART, count, mask
 from billhook.packing import Packed
+
+T = TypeVar("T")
 
 # How AVR reads numbers of so many bits from flash.
 WORDS = {8: "byte", 16: "word", 32: "dword"}
@@ -189,7 +191,7 @@ class SparseLeaves:
 
 
 class TableLeaves:
-    """Leaves as rows of a table, which are added as a whole; in pairs of 16 bits where words have 32."""
+    """Leaves as rows of a table, which are added as a whole; with words of 32 bits, two to four numbers at a time."""
 
     sums: Sums | None = None
     are_joined = False
@@ -205,45 +207,54 @@ class TableLeaves:
         self.returns = count(len(rows) - 1)
         self.base = coded.base.astype(np.int64)
         lowest = rows.min(axis=0)
-        self.in_pairs = not is_small and int((rows - lowest).max()) * coded.n_trees < 2**16
-        if self.in_pairs:
+        above = np.where(is_leaf[:, None], coded.value.astype(np.int64) - lowest, 0)
+        most = int(np.maximum.reduceat(above, coded.offset[:-1]).sum(axis=0).max())
+        # How many sums there are in a word; none if they take more than half of it.
+        self.lanes = 0 if is_small else next((n for n in (4, 3, 2) if most < 1 << 32 // n), 0)
+        if self.lanes:
             self.base = self.base + lowest * coded.n_trees
-            rows = np.pad(rows - lowest, ((0, 0), (0, rows.shape[1] % 2)))
-            rows = rows[:, ::2] | rows[:, 1::2] << 16
+            rows = np.pad(rows - lowest, ((0, 0), (0, -rows.shape[1] % self.lanes)))
+            rows = np.sum([rows[:, k :: self.lanes] << 32 // self.lanes * k for k in range(self.lanes)], axis=0)
         self.width = rows.shape[1]
         self.declared = self._table(rows, is_small=is_small, has_reader=has_reader)
 
     def _table(self, rows: Int64Array, *, is_small: bool, has_reader: bool) -> str:
         largest = max(-int(rows.min()) - 1, int(rows.max()))
-        bits = 32 if self.in_pairs else next(n for n in WORDS if largest < 1 << (n - 1))
-        kind = "uint32_t" if self.in_pairs else f"int{bits}_t"
+        bits = 32 if self.lanes else next(n for n in WORDS if largest < 1 << (n - 1))
+        kind = "uint32_t" if self.lanes else f"int{bits}_t"
         n_bytes = rows.size * bits // 8
         if is_small and n_bytes > PART:
             raise ValueError(TOO_LARGE_TABLE.format(n_bytes, PART))
-        text = ",\n".join("    {" + ",".join(map(str, row)) + "}" for row in rows.tolist())
+        end = "u" if self.lanes else ""
+        text = ",\n".join("    {" + ",".join(f"{number}{end}" for number in row) + "}" for row in rows.tolist())
         include = "" if has_reader else "#include <avr/pgmspace.h>\n"
         return f"""#if defined(__AVR__) || defined(ESP8266) && defined(ARDUINO)
 {include}#define TABLE PROGMEM
-#define LEAF(at, c) ({kind})pgm_read_{WORDS[bits]}(&leaves[at][c])
+#define LEAF(row, c) ({kind})pgm_read_{WORDS[bits]}(&(row)[c])
 #else
 #define TABLE
-#define LEAF(at, c) leaves[at][c]
+#define LEAF(row, c) (row)[c]
 #endif
 
 static const {kind} leaves[{len(rows)}][{self.width}] TABLE = {{
 {text}
 }};
-{self._add_leaf() if self.in_pairs and self.width > MOST_ADDS else ""}"""
+{self._add_leaves() if self.lanes and self.width > MOST_ADDS else ""}"""
 
-    def _add_leaf(self) -> str:
-        """Return a function that adds all numbers of a leaf, for all trees: in a line, since a loop takes longer."""
-        adds = "\n".join(f"    sums[{c}] += leaf[{c}];" for c in range(self.width))
-        return f"""
-static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
-{{
-{adds}
-}}
-"""
+    def _add_leaves(self) -> str:
+        """Return functions that add all numbers of leaves, for all trees: in a line, since a loop takes longer.
+
+        Of several leaves together, sums are read and written but once.
+        """
+        functions = []
+        for n in dict.fromkeys(map(len, _together(self.next))):
+            arguments = "".join(f"const uint32_t *{name}, " for name in LEAVES[:n])
+            adds = "\n".join(
+                f"    sums[{c}] += {' + '.join(f'LEAF({name}, {c})' for name in LEAVES[:n])};"
+                for c in range(self.width)
+            )
+            functions.append(f"\nstatic APART void add_{n}({arguments}uint32_t *sums)\n{{\n{adds}\n}}\n")
+        return "".join(functions)
 
     def leaf(self, node: int, sums: str, following: str) -> str:  # noqa: ARG002 - as in the others
         return f"return {self.number[node]};"
@@ -252,27 +263,36 @@ static APART void add_leaf(const uint32_t *leaf, uint32_t *sums)
         return f"return {function}({arguments});"
 
     def scores(self, functions: list[str], features: str, sums: str) -> tuple[str, str]:  # noqa: ARG002 - as in the others
-        declared = f"    {self.returns} at;\n"
         base = self.base.tolist()
-        if self.in_pairs:
-            declared += f"    uint32_t sums[{self.width}] = {{{', '.join(['0'] * self.width)}}};\n"
-            adds = [f"sums[{c}] += LEAF(at, {c});" for c in range(self.width)]
-            ends = [
-                f"scores[{c}] = (int32_t)(sums[{c // 2}] {'>> 16' if c % 2 else '& 0xFFFF'}) + ({number});"
-                for c, number in enumerate(base)
-            ]
-            starts = []
+        if not self.lanes:
+            declared = f"    {self.returns} at;\n    {count(self.width)} c;\n"
+            lines = [f"scores[{c}] = {number};" for c, number in enumerate(base)]
+            for function in functions:
+                lines += [f"at = {function}({features});", f"for (c = 0; c < {self.width}; c++)"]
+                lines += ["    scores[c] += LEAF(leaves[at], c);"]
+            return declared, "".join(f"    {line}\n" for line in lines)
+        declared = f"    uint32_t sums[{self.width}] = {{{', '.join(['0'] * self.width)}}};\n"
+        lines = []
+        if self.width > MOST_ADDS:
+            declared += f"    {self.returns} {', '.join(LEAVES[: min(len(functions), len(LEAVES))])};\n"
+            for together in _together(functions):
+                names = LEAVES[: len(together)]
+                lines += [f"{name} = {function}({features});" for name, function in zip(names, together, strict=True)]
+                lines.append(f"add_{len(names)}({''.join(f'leaves[{name}], ' for name in names)}sums);")
         else:
-            adds = [f"scores[{c}] += LEAF(at, {c});" for c in range(self.width)]
-            starts, ends = [f"scores[{c}] = {number};" for c, number in enumerate(base)], []
-        if self.in_pairs and self.width > MOST_ADDS:
-            adds = ["add_leaf(leaves[at], sums);"]
-        elif not self.in_pairs:
-            declared += f"    {count(self.width)} c;\n"
-            adds = [f"for (c = 0; c < {self.width}; c++)", "    scores[c] += LEAF(at, c);"]
-        for function in functions:
-            starts += [f"at = {function}({features});", *adds]
-        return declared, "".join(f"    {line}\n" for line in [*starts, *ends])
+            declared += f"    {self.returns} at;\n"
+            for function in functions:
+                lines += [
+                    f"at = {function}({features});",
+                    *(f"sums[{c}] += LEAF(leaves[at], {c});" for c in range(self.width)),
+                ]
+        bits = 32 // self.lanes
+        for c, number in enumerate(base):
+            word, lane = divmod(c, self.lanes)
+            one = f"sums[{word}] >> {bits * lane}" if lane else f"sums[{word}]"
+            one = one if lane == self.lanes - 1 else f"{one} & {mask(bits)}"
+            lines.append(f"scores[{c}] = (int32_t)({one}) + ({number});")
+        return declared, "".join(f"    {line}\n" for line in lines)
 
 
 class ByteLeaves(TableLeaves):
@@ -328,6 +348,8 @@ MANY_ADDED = 3.0
 MOST_IN_LINE = 64
 # In a straight line for each tree; more than these go in a function.
 MOST_ADDS = 6
+# So many leaves are added together: their addresses and that of sums are in registers, on a Cortex-M0 too.
+LEAVES = ("a", "b", "c", "d")
 
 
 # Where a compiler makes calls of them after all, chains of trees may not be too long for the stack.
@@ -344,6 +366,11 @@ def _in_chains(column: list[int]) -> list[int | None]:
             following[before] = tree
         last[c] = (tree, length + 1 if length < LONGEST_CHAIN else 1)
     return following
+
+
+def _together(functions: Sequence[T]) -> list[Sequence[T]]:
+    """Return functions in groups whose leaves are added together."""
+    return [functions[k : k + len(LEAVES)] for k in range(0, len(functions), len(LEAVES))]
 
 
 def _most_common(values: Int64Array) -> int:
