@@ -125,5 +125,7 @@ def test_only_leaves_have_vectors():
     own = slice(0, forest.offset[1])
     for node, feature in enumerate(forest.feature[own]):
         begin, end = tree["leaf_vector_begin"][node], tree["leaf_vector_end"][node]
-        expected = forest.value[node].tolist() if feature < 0 else []
-        assert tree["leaf_vector"][begin:end].tolist() == expected
+        if feature < 0:
+            assert tree["leaf_vector"][begin:end].tolist() == forest.value[node].tolist()
+        else:
+            assert begin == end
