@@ -46,6 +46,10 @@ def test_python_is_changed_in_one_place_at_a_time(text, changes):
         ("int f(int *a) { return a[i] < *b; }", ["int f(int *a) { return a[i] <= *b; }"]),
         ("x = a * b;", ["x = a + b;"]),
         ("x = &a;", []),
+        (
+            "static PyObject *f(const Trees *t, EntryEnd *e) { return N * a; }",
+            ["static PyObject *f(const Trees *t, EntryEnd *e) { return N + a; }"],
+        ),
         ("if (f(a)) b;", ["if (!(f(a))) b;"]),
         ("x = 0x1Fu;", ["x = (0x1Fu + 1);"]),
         ("x = 7u; /* 1 < 2 */", ["x = 8u; /* 1 < 2 */"]),

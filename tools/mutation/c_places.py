@@ -19,6 +19,8 @@ TOKEN = re.compile(
 )
 # Before a star or an ampersand, they make of it part of a declaration, or an address.
 TYPES = {"void", "char", "int", "float", "double", "const", "return", "RESTRICT", "restrict", "sizeof", "case"}
+# Types of the kernels and of Python begin with a capital, and are not all capitals as constants are.
+OWN_TYPE = re.compile(r"[A-Z][A-Z]?[a-z]\w*")
 
 
 def _tokens(text):
@@ -37,7 +39,7 @@ def _tokens(text):
 
 
 def _is_operand(kind, word):
-    is_name = kind == "word" and word not in TYPES and not word.endswith("_t")
+    is_name = kind == "word" and word not in TYPES and not word.endswith("_t") and not OWN_TYPE.fullmatch(word)
     return is_name or kind == "number" or word in (")", "]")
 
 
