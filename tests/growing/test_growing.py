@@ -224,6 +224,26 @@ def test_it_goes_on_where_it_stopped_and_knows_no_order_of_rows(loss):
     assert once.n_outputs == n_classes
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_feature_that_is_always_the_same_changes_nothing(loss):
+    codes, n_bins, _ = made_up(30)
+    target, n_classes = targets(codes, loss, 5), 4 if loss == "softmax" else 1
+    most = int(n_bins.argmax())
+    codes, n_bins = codes[:, [most]], n_bins[[most]]
+
+    def trees(codes, counts):
+        rows = BinnedRows.of(codes, counts, np.zeros(codes.shape[1], bool))
+        assert (rows.row_start.size == 0) == (codes.shape[1] == 1)
+        boosting = Boosting(rows, target, np.ones(200), loss=loss, n_classes=n_classes, max_leaves=6)
+        return [boosting.grow() for _ in range(3)]
+
+    beside = np.pad(codes, ((0, 0), (0, 1)))
+    for a, b in zip(trees(codes, n_bins), trees(beside, np.append(n_bins, 9)), strict=True):
+        assert (a.feature == b.feature).all()
+        assert (a.bin == b.bin).all()
+        assert (a.value == b.value).all()
+
+
 @pytest.mark.parametrize("n_classes", [1, 3])
 def test_sparse_and_wide_rows_give_the_trees_of_dense_and_narrow_ones(n_classes):
     """Mostly equal cells are left out; more than 65,536 bins are of 32 bits; more than 255 of a feature of 16."""

@@ -130,6 +130,18 @@ def test_numbers_that_no_quantizer_has_are_refused(changed, message):
         code_rows(x, *numbers, one, -1, np.zeros((1, 1), np.uint8))
 
 
+@pytest.mark.parametrize("changed", [{"power": [0, 0, 146]}, {"offset": [0, -(2**30) - 1, 0]}, {"scale": [9, 9, -1]}])
+def test_each_of_several_quantizers_is_checked(changed):
+    numbers = [
+        np.array(number, np.int64) for number in ({name: 3 * n for name, n in USUAL.items()} | changed).values()
+    ]
+    x = np.zeros((1, 3), np.float32)
+    with pytest.raises(ValueError, match=r"an? (power|offset|scale) is not"):
+        count_astray(x[0], x[0], *numbers, 8, np.ones(3, np.int64))
+    with pytest.raises(ValueError, match=r"an? (power|offset|scale) is not"):
+        code_rows(x, *numbers, np.ones(3, np.int64), -1, np.zeros((1, 3), np.uint8))
+
+
 def test_shapes_that_do_not_belong_together_are_refused():
     numbers = [np.array(number, np.int64) for number in USUAL.values()]
     x, one = np.zeros((1, 1), np.float32), np.ones(1, np.int64)

@@ -41,6 +41,8 @@ def sharing_of(seed, loss, n_entries, n_rows=40):
     forest = random_forest(rng, sizes=(3, 1, 6, 4), n_classes=3, weights="sum", thresholds=rng.normal(size=20))
     X = rng.normal(size=(n_rows, forest.n_features)).astype(np.float32)
     y, weight = rng.integers(3, size=n_rows), rng.integers(1, 4, size=n_rows).astype(np.float64)
+    if seed % 2:
+        weight[0] = 5.0  # none of the others
     problem = Problem(forest)
     leaf = find_leaves(problem, [(X, n_rows)], by_row=False, n_jobs=None)
     entries = k_means(problem.value, np.ones(len(problem.value)), n_entries)
