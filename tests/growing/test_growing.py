@@ -154,7 +154,9 @@ def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing, row
             assert tree.value[node] == pytest.approx(mean)
 
 
-@pytest.mark.parametrize(("loss", "n_classes"), [("logistic", 1), ("softmax", 3), ("softmax", 11), ("squared", 1)])
+@pytest.mark.parametrize(
+    ("loss", "n_classes"), [("logistic", 1), ("softmax", 3), ("softmax", 11), ("softmax", 40), ("squared", 1)]
+)
 def test_it_grows_the_trees_of_xgboost(loss, n_classes):
     xgboost = pytest.importorskip("xgboost")
     X, y = make_classification(
@@ -244,13 +246,13 @@ def test_a_feature_that_is_always_the_same_changes_nothing(loss):
         assert (a.value == b.value).all()
 
 
-@pytest.mark.parametrize("n_classes", [1, 3])
+@pytest.mark.parametrize("n_classes", [1, 3, 40])
 def test_sparse_and_wide_rows_give_the_trees_of_dense_and_narrow_ones(n_classes):
     """Mostly equal cells are left out; more than 65,536 bins are of 32 bits; more than 255 of a feature of 16."""
     rng = np.random.default_rng(7)
     dense, n_bins, _ = made_up(8, n_rows=400)
     loss = "softmax" if n_classes > 1 else "squared"
-    target = targets(dense, loss, 9, 3)
+    target = targets(dense, loss, 9, n_classes)
     sparse = np.where(rng.random(dense.shape) < 0.7, 1, dense).astype(np.uint8)
 
     def trees(codes, counts):
