@@ -138,7 +138,7 @@ def fit_on_cluster(n_rows: int, kill_after: float | None) -> tuple[Run, float]:
             command += ["--trials", "1", "--out", "out", "--backend", "dask"]
             command += ["--scheduler", cluster.scheduler_address]
             begin = time.monotonic()
-            process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             most = 0.0
             while process.poll() is None:
                 pids = [process.pid, *(worker.pid for worker in cluster.workers.values() if worker.pid)]
@@ -148,9 +148,9 @@ def fit_on_cluster(n_rows: int, kill_after: float | None) -> tuple[Run, float]:
                     print(f"a worker is killed after {kill_after:.0f} s of the clock", flush=True)
                     kill_after = None
                 time.sleep(0.2)
-            assert process.stderr is not None
-            if process.returncode:
-                sys.exit(f"the fit failed: {process.stderr.read().decode()}")
+            said, errors = (text.decode() for text in process.communicate())
+            if process.returncode or "has learned from all" not in said:
+                sys.exit(f"the fit failed: {said}{errors}")
             seconds = time.monotonic() - begin
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
