@@ -1,6 +1,8 @@
 """Memory that runs out, as `ulimit -v` has it: nothing is lost, and what is said helps."""
 
+import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -9,9 +11,11 @@ import pandas as pd
 import pytest
 
 import billhook as bh
+from billhook._out_of_memory import is_out_of_memory
 from billhook.study import DataSource, Method, ResultsError, Study
 from billhook.study import _unit_process as unit_process
 
+XGBoostError = pytest.importorskip("xgboost").core.XGBoostError
 pytest.importorskip("resource", reason="limits of memory are those of POSIX")
 if not os.path.exists("/proc/self/statm"):
     pytest.skip("how much memory a process has is read from /proc", allow_module_level=True)
@@ -33,6 +37,17 @@ def progress(search):
         limits.append(limit(MEGABYTES))
 found = bh.fit_table("rows.csv", "y", budget=500, n_trials=8, n_jobs=1, keep_best=KEEP, progress=progress, out=OUT)
 print(found.ran_out_of_memory, *found.report.notes, sep="\\n")
+"""
+FITTING = """
+import sys
+import pandas, scipy.special
+from billhook.cli import _fit, main
+limits = []
+def show(display, search):
+    if not limits and search.best(search.budgets[-1]) is not None:
+        limits.append(limit(MEGABYTES))
+_fit._show = show
+sys.exit(main(ARGUMENTS))
 """
 COMMAND = """
 import sys
@@ -89,8 +104,73 @@ def test_the_best_model_until_then_is_kept(megabytes, folder):
 def test_unless_it_is_to_be_kept_that_is_an_error(folder):
     status, _, said = ran(FIT, folder, MEGABYTES=0, KEEP=False, OUT="not kept")
     assert status == 1
-    assert "Error" in said
+    assert re.search(r"MemoryError|bad_alloc|can't start new thread|Cannot allocate memory", said.splitlines()[-1]), (
+        said
+    )
     assert not (folder / "not kept").exists()
+
+
+def test_a_command_that_has_a_model_by_then_writes_it_and_ends_with_a_status_of_its_own(folder):
+    arguments = [
+        "fit",
+        "rows.csv",
+        "--label",
+        "y",
+        "--budget",
+        "500",
+        "--trials",
+        "8",
+        "--jobs",
+        "1",
+        "--out",
+        "best",
+    ]
+    status, printed, said = ran(FITTING, folder, MEGABYTES=0, ARGUMENTS=arguments)
+    assert status == 5, said
+    assert "Wrote best/model.bhk" in printed
+    assert "billhook: memory ran out; the best model found until then is in best" in said
+    assert bh.load(folder / "best" / "model.bhk").nbytes <= 500
+
+
+def test_an_error_that_quotes_a_name_is_not_for_want_of_memory(folder):
+    for arguments in (
+        ["emit", "bad_alloc.bhk", "--out", "x"],
+        ["fit", "bad_alloc.csv", "--label", "y", "--out", "x"],
+    ):
+        status, _, said = ran(COMMAND, folder, MEGABYTES=4_000, ARGUMENTS=arguments)
+        assert status == 2
+        assert "o such file" in said
+        assert "memory" not in said
+
+
+def raised_while_handling(first, last):
+    last.__context__ = first  # as Python does
+    return last
+
+
+@pytest.mark.parametrize(
+    ("error", "is_so"),
+    [
+        (MemoryError(), True),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), True),
+        (OSError(errno.ENOENT, "No such file", "bad_alloc"), False),
+        (OSError("x.so: failed to map segment from shared object"), True),
+        (ImportError("x.so: failed to map segment from shared object"), True),
+        (RuntimeError("can't start new thread"), True),
+        (XGBoostError("std::bad_alloc"), True),
+        (ValueError("there is no column bad_alloc"), False),
+        (bh.ModelFileError("bad_alloc.bhk is no model"), False),
+        (raised_while_handling(MemoryError(), ValueError("it failed")), True),
+    ],
+)
+def test_what_is_for_want_of_memory(error, is_so):
+    assert is_out_of_memory(error) == is_so
+
+
+def test_an_error_that_stands_in_place_of_another_counts_alone():
+    error = raised_while_handling(MemoryError(), ValueError("label is missing"))
+    error.__suppress_context__ = True  # as `from None` does
+    assert not is_out_of_memory(error)
 
 
 @pytest.mark.parametrize("megabytes", [1, 8])

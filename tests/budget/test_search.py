@@ -239,6 +239,20 @@ def test_an_interruption_keeps_the_best_so_far():
     assert any("not compared on rows held out anew" in note for note in found.report.notes)
 
 
+def test_when_memory_ran_out_before_an_interruption_both_are_known_and_nothing_is_compared_with():
+    def end_twice(search):
+        if search.n_done and not search.is_interrupted:
+            raise MemoryError
+        if search.stage.startswith("learning"):
+            raise KeyboardInterrupt
+
+    found = fit(rows_of(load_iris), 400, n_trials=50, progress=end_twice, keep_best=True, compare=True)
+    assert found.was_interrupted
+    assert found.ran_out_of_memory
+    assert found.report.others == ()
+    assert any("no comparison with others" in note for note in found.report.notes)
+
+
 def test_rows_of_splits_that_do_not_count_in_the_score_are_not_in_the_report():
     """As where the time was up, or Ctrl-C pressed, while finalists were compared on a split."""
     rows, searches = rows_of(load_iris), []

@@ -388,6 +388,12 @@ def test_no_scheduler_is_a_clear_error():
         connect("tcp://127.0.0.1:9", timeout=0.5)
 
 
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_a_time_that_nobody_can_wait_is_a_clear_error(seconds):
+    with pytest.raises(ValueError, match=f"worker_timeout must be 0 to 10,000,000 seconds, not {seconds:g}"):
+        connect("tcp://127.0.0.1:9", worker_timeout=seconds)
+
+
 def test_a_cluster_without_workers_is_a_clear_error():
     X, y = CANCER
     forest = bh.as_forest(RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y))

@@ -146,13 +146,14 @@ class Finals(TimedResults):
 
 
 def _different(candidates: list[Candidate], most: int) -> list[Candidate]:
-    """Return the first candidates whose models are not the same bytes, at most so many.
+    """Return the first candidates whose models are not the same, at most so many.
 
     Trials that aim at different sizes come to the same model where all that is grown fits the smaller one.
     """
-    different: dict[bytes, Candidate] = {}
+    different: list[Candidate] = []
     for one in candidates:
         if len(different) == most:
             break
-        different.setdefault(one.packed.data.tobytes(), one)
-    return list(different.values())
+        if not any(one.packed == other.packed and one.encoding == other.encoding for other in different):
+            different.append(one)
+    return different

@@ -157,8 +157,7 @@ def fit(
         with shown_by(None):  # the search is what is shown, and not each step of its last model
             last = learn_last(search, best, final)
     except (Exception, KeyboardInterrupt) as error:
-        if not search.is_ended_by(error):
-            raise
+        search.end(error)
         last = LastModel(best.packed, encoding=best.encoding)
     others, of_others = _compared(search, best, budget) if compare else ((), ())
     search.is_built, search.stage = True, "writing the report"
@@ -192,13 +191,14 @@ def _columns(search: Search, budget: int) -> tuple[ColumnPoint, ...]:
 
 def _compared(search: Search, best: Candidate, budget: int) -> tuple[tuple[OtherModel, ...], tuple[str, ...]]:
     """Return what others make of the budget, and notes; what has been found is not lost if that is interrupted."""
+    if search.is_interrupted:
+        return (), ("There is no comparison with others, as the search ended before its time.",)
     search.stage = "comparing with others"
     search.progress(search)
     try:
         return other_models(search, best, budget)
     except (Exception, KeyboardInterrupt) as error:
-        if not search.is_ended_by(error):
-            raise
+        search.end(error)
         return (), ("The comparison with others was interrupted.",)
 
 

@@ -97,25 +97,26 @@ class Search(Finals):
         self.best_scores: list[float] = []  # after so many trials
 
     def run(self) -> None:
-        """Try, then compare the best on other splits; stop early at the end of the time, or when that `is_ended`."""
+        """Try, then compare the best on other splits; stop early at the end of the time, or by an error that may."""
         try:
             self._explore()
             self.stage = "comparing the best"
             self._compare()
         except (Exception, KeyboardInterrupt) as error:
-            if not self.is_ended_by(error):
-                raise
+            self.end(error)
         self.stage = "learning from all rows"
 
-    def is_ended_by(self, error: BaseException) -> bool:
-        """Whether the search ends with the best model so far, as it was interrupted or memory ran out."""
-        self.is_out_of_memory = is_out_of_memory(error)
-        self.is_interrupted = self.is_out_of_memory or is_interruption(error)
-        is_kept = self.is_interrupted and self.keep_best and self.best(self.budgets[-1]) is not None
-        if is_kept and self.is_out_of_memory:
+    def end(self, error: BaseException) -> None:
+        """End with the best model so far, if the error is an interruption or memory ran out; else raise it."""
+        is_for_want_of_memory = is_out_of_memory(error)
+        may_end = self.keep_best and (is_for_want_of_memory or is_interruption(error))
+        if not may_end or self.best(self.budgets[-1]) is None:
+            raise error
+        self.is_interrupted = True
+        self.is_out_of_memory |= is_for_want_of_memory
+        if is_for_want_of_memory:
             for runner in (self.trying, self.comparing, self.whole):
                 runner.clear_caches()
-        return is_kept
 
     def final(self, budget: int) -> Packed:
         """Return the best model that fits a budget, learned from all rows, or as many as there is memory for."""

@@ -24,8 +24,8 @@ DEMO_BUDGET = "4KB"
 SHOWN_TARGETS = 4
 # What a fit is gone on with may be given with; all other options are as they were when it began.
 OF_RESUMING = frozenset({"table", "demo", "time_limit", "trials", "jobs", "compare", "resume"})
-# Of a command that wrote a model which takes more cycles than were asked for.
-TOO_SLOW_STATUS, OUT_OF_MEMORY_STATUS = 4, 2
+# Of a command that wrote a model: one that takes more cycles than were asked for, or the best until memory ran out.
+TOO_SLOW_STATUS, OUT_OF_MEMORY_STATUS = 4, 5
 
 
 def run(arguments: argparse.Namespace) -> None:

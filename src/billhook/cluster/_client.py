@@ -16,6 +16,7 @@ Result = TypeVar("Result")
 ATTEMPTS = 5
 # Seconds: without any worker until giving up, between two looks whether there are any, and until a scheduler answers.
 WORKER_TIMEOUT, PAUSE, TO_CONNECT = 600.0, 2.0, 10.0
+MOST_SECONDS = 10_000_000.0
 # Seconds without any worker until that is said, and until it is said again.
 UNTIL_SAID, BETWEEN_SAYINGS = 2.0, 30.0
 
@@ -34,6 +35,12 @@ WAITING: "WeakKeyDictionary[Client, WaitingForWorkers]" = WeakKeyDictionary()
 
 class ClusterError(RuntimeError):
     """The cluster cannot be reached, or has lost all its workers, or loses them again and again."""
+
+
+def check_worker_timeout(seconds: float) -> None:
+    """Raise an error if nobody can wait so long."""
+    if not 0.0 <= seconds < MOST_SECONDS:
+        raise ValueError(f"worker_timeout must be 0 to {MOST_SECONDS:,.0f} seconds, not {seconds:g}")
 
 
 def connect(
@@ -57,6 +64,7 @@ def connect(
         Told that there is no worker, again and again, and that there are some again; by default whoever shows how far
         the work has come.
     """
+    check_worker_timeout(worker_timeout)
     try:
         from distributed import Client
     except ImportError:

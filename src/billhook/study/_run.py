@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from joblib import effective_n_jobs
 
 from billhook.analysis import FAILED, TIMED_OUT
-from billhook.cluster import WORKER_TIMEOUT
+from billhook.cluster import WORKER_TIMEOUT, check_worker_timeout
 from billhook.study._dask_backend import DaskBackend
 from billhook.study._local_backend import LocalBackend
 from billhook.study._plan import DatasetSummary, by_memory, plan_of
@@ -83,8 +83,7 @@ def run(
     n_jobs = effective_n_jobs(n_jobs)
     if time_limit is not None and not 0.0 < time_limit < MOST_SECONDS:
         raise ValueError(f"time_limit must be above 0 seconds and at most {MOST_SECONDS:,}, not {time_limit:g}")
-    if not 0.0 <= worker_timeout < MOST_SECONDS:
-        raise ValueError(f"worker_timeout must be 0 to {MOST_SECONDS:,.0f} seconds, not {worker_timeout:g}")
+    check_worker_timeout(worker_timeout)
     datasets = DatasetSummary(study, skip_missing)
     with _alone(folder), closing(_open(folder, study, datasets, any_version)) as store:
         plan = plan_of(study, store, datasets, time_limit, RETRIED if retry else ())
