@@ -30,7 +30,7 @@ def _changes(node):
     return []
 
 
-def _visit(node, function, statement, inner):
+def _visit(node, function, statement):
     """Yield nodes with the outermost function and the statement that they are in, but for annotations."""
     if isinstance(node, ast.stmt):
         statement = node
@@ -42,7 +42,7 @@ def _visit(node, function, statement, inner):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 is_outermost = is_function and function is None
-                yield from _visit(child, node if is_outermost else function, statement, inner)
+                yield from _visit(child, node if is_outermost else function, statement)
 
 
 def _header(statement):
@@ -54,7 +54,7 @@ def _header(statement):
 
 def _all(tree):
     """Yield each change that can be made to a tree: node, outermost function, statement, kind, number of operator."""
-    for node, function, statement in _visit(tree, None, None, None):
+    for node, function, statement in _visit(tree, None, None):
         for kind, number in _changes(node):
             yield node, function, statement, kind, number
 
