@@ -174,7 +174,12 @@ class Firmware:
             if family != "avr":
                 return self._on(Path(folder), target, family)
             for board, (_, flash, ram) in BOARDS.items():
-                found = self._on(Path(folder), board, family)
+                try:
+                    found = self._on(Path(folder), board, family)
+                except RuntimeError:  # what an Uno has no room for may not even be linked
+                    if board == "arduino-mega":
+                        raise
+                    continue
                 if (found.flash <= flash and found.ram <= ram) or not _fits(found, "arduino-mega"):
                     break
             return found

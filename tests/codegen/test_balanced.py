@@ -44,6 +44,33 @@ def test_a_table_of_leaves_takes_a_byte_for_most_and_two_for_others(digits, tmp_
     check(packed, X[:50].astype(np.float32), tmp_path)
 
 
+@pytest.mark.parametrize("missing_values", [True, False])
+@pytest.mark.parametrize(("factor", "grid"), [(1.0, "steps"), (0.3, "ranks")])
+def test_the_numbers_of_features_are_read_from_bytes_where_there_is_room(factor, grid, missing_values, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X = (X * factor).astype(np.float32)
+    forest = RandomForestClassifier(16, max_leaf_nodes=128, random_state=0).fit(X, y)
+    packed = bh.pack(forest, threshold_bits="exact", leaf_bits=8, missing_values=missing_values)
+    assert packed.layout.grid == grid
+    assert packed.layout.has_map
+    made = balanced_data(packed)
+    begin, end = made.sections["features"], made.sections["table"]
+    assert made.data[begin:end].tolist() == packed.used.tolist()
+    assert made.data.size <= LITTLE_MORE * packed.nbytes
+    check(packed, X[:50], tmp_path)
+
+
+def test_a_map_of_features_is_read_where_their_numbers_have_no_room(tmp_path):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (45,) * 3, 60, 1, thresholds=np.arange(3.0))
+    packed = bh.pack(forest, leaf_bits=8, missing_values=False)
+    assert packed.layout.has_map
+    made = balanced_data(packed)
+    assert made.data.size + packed.n_used > LITTLE_MORE * packed.nbytes
+    assert made.sections["features"] == made.sections["table"]
+    check(packed, rng.normal(0, 3, (100, 60)).astype(np.float32), tmp_path)
+
+
 def test_few_bits_are_read_bit_by_bit_where_bytes_would_take_more(tmp_path):
     rng = np.random.default_rng(0)
     forest = random_forest(rng, (60,) * 12, 4, 1, thresholds=rng.normal(size=8))

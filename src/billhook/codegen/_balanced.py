@@ -36,16 +36,17 @@ def balanced(packed: Packed, form: Form, prefix: str) -> Program:
             *([reads.spot()] if reads.unit == 8 else []),
             *functions_of_codes(packed, form, max(made.test.shift, 0)),
             _add_trees(packed, made, reads),
-            *(_scores(packed, kind, prefix) for kind in form.inputs),
+            *(_scores(packed, made, kind, prefix) for kind in form.inputs),
         ]
     )
     return Program(text)
 
 
-def _scores(packed: Packed, kind: Input, prefix: str) -> str:
+def _scores(packed: Packed, made: BalancedData, kind: Input, prefix: str) -> str:
+    features = made.sections["features"] if made.form.has_features else None
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)\n{{\n"
     return f"""{begin}    {code_type(packed)} codes[{packed.layout.n_used}];
-{counters(packed)}{find_codes(packed, kind)}    add_trees(codes, scores);
+{counters(packed)}{find_codes(packed, kind, features)}    add_trees(codes, scores);
 }}
 """
 

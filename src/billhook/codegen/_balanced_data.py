@@ -43,12 +43,15 @@ class BalancedForm(NamedTuple):
         Whether leaves have numbers of entries of a table.
     has_pairs : bool
         Whether splits have numbers of tests, which are a table.
+    has_features : bool
+        Whether the numbers of the features in use are bytes behind the codes, beside their map of bits.
     """
 
     unit: int
     value_bits: int
     has_table: bool
     has_pairs: bool
+    has_features: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class BalancedData:
     form : BalancedForm
     data : uint8 array
     sections : dict of str to int
-        Where "table", "pairs", "trees", "factors" and "base" begin, in bytes; "factors" is where the trees end.
+        Where "features", "table", "pairs", "trees", "factors" and "base" begin, in bytes; "factors" is where the
+        trees end.
     head, test : TestFields
         What a split begins with; an entry of the table of tests, or the same.
     length, skip, entry : Numbers
@@ -99,11 +103,16 @@ def balanced_data(packed: Packed) -> BalancedData:
     tables = (False, True) if packed.layout.n_entries else (False,)
     narrow = packed.layout.leaf_bits
     shortest_yet: BalancedData | None = None
+    # A map of features is read bit by bit for every row.
+    n_more = packed.layout.n_used if packed.layout.has_map and packed.n_features <= 2**8 else 0
     # From the quickest on.
     for unit in (8, 1):
         widths = dict.fromkeys((up_to(narrow, unit), narrow))
         for width, has_table, has_pairs in product(widths, tables, (False, True)):
-            made = _Writer(packed, BalancedForm(unit, width, has_table, has_pairs)).written()
+            form = BalancedForm(unit, width, has_table, has_pairs)
+            made = _Writer(packed, form).written()
+            if n_more and made.data.size + n_more <= LITTLE_MORE * packed.nbytes:
+                return _Writer(packed, form._replace(has_features=True)).written()
             if made.data.size <= LITTLE_MORE * packed.nbytes:
                 return made
             if shortest_yet is None or made.data.size < shortest_yet.data.size:
@@ -188,6 +197,7 @@ class _Writer:
         trees, length, skip = self._symmetric() if layout.is_symmetric else self._trees()
         parts = {
             "codes": packed.data[: layout.sections["trees"]],
+            "features": packed.used.astype(np.uint8) if self.form.has_features else packed.data[:0],
             "table": table.as_bytes(),
             "pairs": pairs.as_bytes(),
             "trees": trees.as_bytes(),
@@ -205,8 +215,8 @@ class _Writer:
             skip,
             self.entry,
             self.row_bits,
-            [starts[k] + cut for k, stream in ((1, table), (2, pairs), (3, trees)) for cut in stream.marks],
-            8 * starts[3] + trees.n_bits,
+            [starts[k] + cut for k, stream in ((2, table), (3, pairs), (4, trees)) for cut in stream.marks],
+            8 * starts[4] + trees.n_bits,
         )
 
     def _add_row(self, stream: BitStream, row: list[int]) -> None:

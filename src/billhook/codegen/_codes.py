@@ -99,11 +99,13 @@ def reads_bits(packed: Packed) -> bool:
     )
 
 
-def find_codes(packed: Packed, kind: str) -> str:
-    """Return statements that turn the features x into codes."""
+def find_codes(packed: Packed, kind: str, features: int | None = None) -> str:
+    """Return statements that turn the features x into codes; their numbers may be the bytes from a place on."""
     layout = packed.layout
     where, declared, found = "k", "", ""
-    if layout.has_map:
+    if features is not None:
+        where = f"BYTE({features}u + k)"
+    elif layout.has_map:
         begin = layout.sections["features"]
         declared = f"    place map = {begin}u;\n    uint_fast8_t byte = 0, left = 0, is_used;\n"
         found = """        do {
