@@ -84,6 +84,39 @@ def test_cmake_installs_a_package_that_another_project_finds(project, tmp_path):
     assert done.stdout.strip() in map(str, set(y))
 
 
+# What an open model takes differs with what counts in it: of two programs, both must have the same.
+ASKING = """#include <stdio.h>
+#include "billhook.h"
+#include "Test_blob.h"
+int main(void)
+{
+    static int32_t scratch[TEST_SCRATCH];
+    bh_model model;
+    int error = bh_open(&model, Test_blob, sizeof Test_blob, scratch, TEST_SCRATCH);
+    printf("%d, %lu features, %d bytes\\n", error, (unsigned long)BH_N_FEATURES(&model), (int)sizeof(bh_count));
+    return 0;
+}
+"""
+
+
+def test_an_installed_package_has_the_settings_of_its_library(tmp_path):
+    model = RandomForestClassifier(4, max_leaf_nodes=6, random_state=0).fit(X, y)
+    bh.emit(bh.pack(model), tmp_path / "c", name="Test", runtime="c", package=("cmake", "platformio"), X=X)
+    (tmp_path / "c" / "billhook_config.h").write_text("#define BH_COUNT uint16_t\n")
+    cmake("-S", tmp_path / "c", "-B", tmp_path / "build", f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'installed'}")
+    cmake("--build", tmp_path / "build")
+    cmake("--install", tmp_path / "build")
+    example = tmp_path / "example"
+    shutil.copytree(tmp_path / "c" / "examples" / "cmake", example)
+    (example / "main.c").write_text(ASKING)
+    cmake("-S", example, "-B", example / "build", f"-DCMAKE_PREFIX_PATH={tmp_path / 'installed'}")
+    cmake("--build", example / "build")
+    done = subprocess.run([example / "build" / "example"], check=True, capture_output=True, text=True)
+    assert done.stdout == "0, 4 features, 2 bytes\n"
+    # Which PlatformIO takes along too.
+    assert "billhook_config.h" in json.loads((tmp_path / "c" / "library.json").read_text())["export"]["include"]
+
+
 def test_another_version_is_not_found(project, tmp_path):
     cmake("-S", project, "-B", tmp_path / "build", f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'installed'}")
     cmake("--build", tmp_path / "build")

@@ -27,6 +27,8 @@ class Example(NamedTuple):
     prints_floats : bool
     program, self_test : str
         The template of an example for packages, and the file of the project that tests it.
+    settings : str
+        The header that a user may write for the sources and whoever includes the headers.
     """
 
     prefix: str
@@ -41,6 +43,7 @@ class Example(NamedTuple):
     prints_floats: bool
     program: str = "example.c"
     self_test: str = "selftest.c"
+    settings: str = ""
 
 
 def example_of(packed: Packed, form: Form, prefix: str) -> Example:

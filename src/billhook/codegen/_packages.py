@@ -12,6 +12,8 @@ PackageName = Literal["cmake", "esp-idf", "platformio", "zephyr"]
 VERSION = "1.0.0"
 # Names that CMake keeps for itself.
 RESERVED = frozenset({"all", "clean", "depend", "edit_cache", "help", "install", "package", "rebuild_cache", "test"})
+# Programs must be compiled with the settings of the library, if there are any.
+INSTALL_SETTINGS = "install(FILES {} DESTINATION ${{CMAKE_INSTALL_INCLUDEDIR}} OPTIONAL)\n"
 USES = {
     "cmake": "CMake: `cmake -B build && cmake --build build && cmake --install build`, and then `find_package`.",
     "esp-idf": "ESP-IDF: this folder is a component; `idf_component.yml` of the example has its path.",
@@ -90,6 +92,7 @@ def _values(example: Example) -> dict[str, object]:
         "sources_beside": "\n        ".join(beside),
         "headers": " ".join(example.headers),
         "self_test": example.self_test,
+        "install_settings": INSTALL_SETTINGS.format(example.settings) if example.settings else "",
     }
 
 
@@ -101,6 +104,7 @@ def _library(values: dict[str, object], example: Example) -> dict[str, object]:
     """Return the description of a PlatformIO library; the self-test and the copies for Arduino are not compiled."""
     prefix = example.prefix
     compiled = [f"+<{source}>" for source in example.sources]
+    settings = [example.settings] if example.settings else []
     return {
         "name": prefix,
         "version": VERSION,
@@ -111,7 +115,14 @@ def _library(values: dict[str, object], example: Example) -> dict[str, object]:
         "platforms": "*",
         "build": {"srcDir": ".", "includeDir": ".", "srcFilter": ["-<*>", *compiled]},
         "export": {
-            "include": [*example.sources, *example.headers, "library.json", "README.md", "examples/platformio"]
+            "include": [
+                *example.sources,
+                *example.headers,
+                *settings,
+                "library.json",
+                "README.md",
+                "examples/platformio",
+            ]
         },
     }
 

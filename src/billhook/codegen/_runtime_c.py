@@ -15,7 +15,8 @@ from billhook.packing import CategoryQuantizer, Packed, RankQuantizer, UniformQu
 BYTES_A_LINE = 24
 AVR_ARRAY = 32_767
 READER = ("billhook.h", "billhook.c")
-REPLACING = ("billhook_config.h", "billhook_replace.h", "billhook_replace.c")
+SETTINGS = "billhook_config.h"
+REPLACING = (SETTINGS, "billhook_replace.h", "billhook_replace.c")
 LIBRARY = """
 `arduino/{prefix}` is a library for the Arduino IDE: copy it to your `libraries` folder. Its example `replace` takes a
 new model over the serial line and uses it from then on, without a new firmware. On AVR it is kept in the EEPROM,
@@ -75,6 +76,7 @@ def c_example(packed: Packed, name: str) -> Example:
         prints_floats=is_regression,
         program="example_blob.c",
         self_test="main.c",
+        settings=SETTINGS,
     )
 
 
@@ -121,6 +123,8 @@ def not_needed(packed: Packed) -> list[str]:
 
 def _main(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:
     cells = [[f"0x{bits:08X}u" for bits in row] for row in rows.view(np.uint32).tolist()]
+    limits = np.iinfo(np.int16)
+    whole = np.clip(np.rint(np.nan_to_num(rows)), limits.min, limits.max).astype(np.float32)
     return filled_template(
         "runtime_c/main.c",
         prefix=prefix,
@@ -129,8 +133,14 @@ def _main(packed: Packed, prefix: str, rows: NDArray[np.float32]) -> str:
         n_features=packed.n_features,
         n_scores=packed.layout.n_columns,
         inputs=",\n".join("    {" + ", ".join(row) + "}" for row in cells),
-        outputs=",\n".join("    {" + ", ".join(map(str, row)) + "}" for row in packed.scores(rows).tolist()),
+        outputs=_rows_in_c(packed.scores(rows).tolist()),
+        whole_inputs=_rows_in_c(whole.astype(np.int16).tolist()),
+        whole_outputs=_rows_in_c(packed.scores(whole).tolist()),
     )
+
+
+def _rows_in_c(rows: list[list[int]]) -> str:
+    return ",\n".join("    {" + ", ".join(map(str, row)) + "}" for row in rows)
 
 
 def _readme(packed: Packed, prefix: str, n_rows: int, target: Target) -> str:

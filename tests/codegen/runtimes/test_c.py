@@ -353,6 +353,47 @@ def test_a_project_tests_itself_and_opens_other_models(tmp_path):
     assert subprocess.run(["make", "-C", str(tmp_path / "out"), "test"], capture_output=True, check=False).returncode
 
 
+def make_test(folder):
+    """Return what `make test` does, with no settings of the user's own."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", "test"]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize("more", [(), ("BH_NO_FLOATS",), ("BH_NO_VALUES", "BH_NO_PROBABILITIES", "BH_NO_CHECKSUM")])
+@pytest.mark.parametrize("name", ["ranks", "counts", "26 classes", "gaps, missing values, 3"])
+def test_a_project_tests_itself_without_what_its_readme_says_may_be_left_out(name, more, tmp_path):
+    packed, rows = blob_model(name)
+    bh.emit(packed, tmp_path / "out", runtime="c", name="it", X=rows)
+    assert "as expected" in make_test(tmp_path / "out").stdout
+    macros = {*re.findall(r"`(BH_NO_\w+)`", (tmp_path / "out" / "README.md").read_text()), *more}
+    assert ("BH_NO_VALUES" in macros) == (packed.classes is not None or "BH_NO_VALUES" in more)
+    config = "".join(f"#define {macro} 1\n" for macro in sorted(macros))
+    (tmp_path / "out" / "billhook_config.h").write_text(config)
+    done = make_test(tmp_path / "out")
+    # Which is compiled anew, since there is another file now.
+    assert " main.c " in done.stdout
+    assert re.search(r"(\d+) of \1 rows as expected", done.stdout), done.stderr
+    assert "warning" not in done.stderr
+    shown = subprocess.run(["./main", "it.bhm"], cwd=tmp_path / "out", check=True, capture_output=True, text=True)
+    assert shown.stdout.startswith("it.bhm: " + ("class " if packed.classes is not None else ""))
+    wrong = re.sub(r"(expected\[.*= \{\n    \{)", r"\g<1>1", (tmp_path / "out" / "main.c").read_text())
+    (tmp_path / "out" / "main.c").write_text(wrong)
+    assert "row 0: the scores differ" in make_test(tmp_path / "out").stdout
+
+
+@pytest.mark.parametrize("part", [*REFUSING, "FLOATS", "VALUES", "PROBABILITIES", "CHECKSUM"])
+def test_a_part_is_left_out_by_1_and_not_by_nothing(part, tmp_path):
+    write_reader(tmp_path)
+    for value, is_right in (("", False), ("0", True), ("1", True)):
+        (tmp_path / "billhook_config.h").write_text(f"#define BH_NO_{part} {value}\n")
+        command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wundef", "-c", "billhook.c"]
+        done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+        assert (done.returncode == 0) == is_right, done.stderr
+        if not is_right:
+            assert "#define BH_NO_RANKS 1" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["ranks", "counts", "26 classes"])
 def test_the_c_in_a_readme_compiles(name, tmp_path):
     bh.emit(blob_model(name)[0], tmp_path / "out", runtime="c", name="it")

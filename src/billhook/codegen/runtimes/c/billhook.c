@@ -47,6 +47,22 @@
 #define BH_NO_CHECKSUM 0
 #endif
 
+/* Where one is defined as nothing, two signs come together. */
+#if 1 - BH_NO_MULTICLASS - 1 == 2 \
+    || 1 - BH_NO_RANKS - 1 == 2 \
+    || 1 - BH_NO_STEPS - 1 == 2 \
+    || 1 - BH_NO_KEYS - 1 == 2 \
+    || 1 - BH_NO_CATEGORIES - 1 == 2 \
+    || 1 - BH_NO_MISSING - 1 == 2 \
+    || 1 - BH_NO_SYMMETRIC - 1 == 2 \
+    || 1 - BH_NO_FACTORS - 1 == 2 \
+    || 1 - BH_NO_FLOATS - 1 == 2 \
+    || 1 - BH_NO_VALUES - 1 == 2 \
+    || 1 - BH_NO_PROBABILITIES - 1 == 2 \
+    || 1 - BH_NO_CHECKSUM - 1 == 2
+#error "define BH_NO_... as 1: #define BH_NO_RANKS 1"
+#endif
+
 /* Functions that would otherwise be copied to where they are called from, at the cost of a larger program. */
 #if defined(__OPTIMIZE_SIZE__) || defined(__AVR__)
 #define APART static __attribute__((noinline))

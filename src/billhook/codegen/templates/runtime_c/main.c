@@ -8,6 +8,21 @@
 #include "${prefix}_blob.h"
 #include "billhook.h"
 
+#if BH_NO_FLOATS
+typedef int16_t feature;
+#define SCORES bh_scores_int16
+#define PREDICT bh_predict_int16
+/* The same rows in whole numbers. */
+static const int16_t rows[$n_rows][$n_features] = {
+$whole_inputs
+};
+static const int32_t expected[$n_rows][$n_scores] = {
+$whole_outputs
+};
+#else
+typedef float feature;
+#define SCORES bh_scores
+#define PREDICT bh_predict
 /* Floats by their bits, so that nothing is lost in print. */
 static const uint32_t rows[$n_rows][$n_features] = {
 $inputs
@@ -15,11 +30,12 @@ $inputs
 static const int32_t expected[$n_rows][$n_scores] = {
 $outputs
 };
+#endif
 
 static int test(void)
 {
     static int32_t scratch[${upper}_SCRATCH];
-    float x[$n_features];
+    feature x[$n_features];
     bh_model model;
     int row, wrong = 0, error = bh_open(&model, ${prefix}_blob, sizeof ${prefix}_blob, scratch, ${upper}_SCRATCH);
     if (error) {
@@ -28,7 +44,7 @@ static int test(void)
     }
     for (row = 0; row < $n_rows; row++) {
         memcpy(x, rows[row], sizeof x);
-        if (memcmp(bh_scores(&model, x), expected[row], sizeof expected[row])) {
+        if (memcmp(SCORES(&model, x), expected[row], sizeof expected[row])) {
             printf("row %d: the scores differ\n", row);
             wrong++;
         }
@@ -40,7 +56,7 @@ static int test(void)
 static int show(const char *path)
 {
     static unsigned char blob[1 << 20];
-    static float x[1 << 16];
+    static feature x[1 << 16];
     size_t size;
     int32_t *scratch;
     int error;
@@ -66,9 +82,13 @@ static int show(const char *path)
     }
     memcpy(x, rows[0], sizeof rows[0] < sizeof x ? sizeof rows[0] : sizeof x);
     if (BH_IS_REGRESSION(&model))
+#if BH_NO_FLOATS || BH_NO_VALUES
+        printf("%s: score %ld\n", path, (long)SCORES(&model, x)[0]);
+#else
         printf("%s: %.9g\n", path, (double)bh_value(&model, x));
+#endif
     else
-        printf("%s: class %d of %lu\n", path, bh_predict(&model, x), (unsigned long)BH_N_CLASSES(&model));
+        printf("%s: class %d of %lu\n", path, PREDICT(&model, x), (unsigned long)BH_N_CLASSES(&model));
     free(scratch);
     return 0;
 }
