@@ -44,8 +44,13 @@ def test_the_smallest_layout_within_the_cycles_is_chosen(measured, name):
 
 def test_where_none_is_quick_enough_it_is_said_what_would_do(measured):
     least = measured["fast"].cycles
-    with pytest.raises(bh.DoesNotFitError, match=rf"compact [\d,]+ in .* max_cycles={least} would do"):
+    with pytest.raises(bh.DoesNotFitError, match=rf"compact [\d,]+ in .* max_cycles={least} would do") as error:
         choose_layout(PACKED, target="arduino-uno", X=X, max_cycles=least - 1)
+    assert "too many" not in str(error.value)
+    beside = target_named("arduino-uno").flash - measured["balanced"].flash
+    with pytest.raises(bh.DoesNotFitError, match=r"fast [\d,]+ in [\d,]+ bytes of flash, too many;") as error:
+        choose_layout(PACKED, target="arduino-uno", X=X, max_cycles=least, reserve=beside)
+    assert str(error.value).count("too many") == 1
     assert choose_layout(PACKED, target="arduino-uno", X=X, max_cycles=least).layout == "fast"
 
 

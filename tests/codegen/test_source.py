@@ -344,6 +344,21 @@ def test_the_bytes_that_land_in_flash_are_those_counted(target, threshold_bits, 
     assert sections[".data"] == sections[".bss"] == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("2nd floor", "model_2nd_floor"),
+        ("7", "model_7"),
+        ("a1", "a1"),
+        ("x", "x"),
+        ("int", "model_int"),
+        ("?", "model"),
+    ],
+)
+def test_identifiers_begin_with_a_letter_and_are_no_keywords(name, expected):
+    assert identifier(name) == expected
+
+
 @given(st.lists(st.text(), min_size=2, max_size=2, unique=True), st.text(), st.text())
 @settings(max_examples=40, deadline=None)
 def test_no_name_can_say_anything_in_c(labels, feature, name):

@@ -408,6 +408,27 @@ def test_bins_that_do_not_belong_together_are_refused(changed, message):
         boosting.grow()
 
 
+def test_trees_grow_until_each_row_is_alone():
+    codes, target = np.arange(8, dtype=np.uint8)[:, None], np.array([0.0, 1.0, 4.0, 6.0, 20.0, 23.0, 40.0, 47.0])
+    rows = BinnedRows.of(codes, np.array([8]), np.zeros(1, bool))
+    options = {"loss": "squared", "max_leaves": 8, "learning_rate": 1.0, "l2": 0.0, "min_weight": 0.0}
+    boosting = Boosting(rows, target, np.ones(8), **options)
+    tree = boosting.grow()
+    leaves = tree.value[tree.left < 0, 0] + boosting.base[0]
+    assert np.sort(leaves) == pytest.approx(target, abs=1e-3)
+
+
+@pytest.mark.parametrize(("name", "size"), [("is_used", 3), ("_n_used", 0), ("_spare", 7), ("_whole_size", 1)])
+def test_scratch_that_is_too_small_is_refused(name, size):
+    rows = BinnedRows.of(np.array([[0, 1], [1, 0], [0, 0], [1, 1]], np.uint8), np.array([2, 2]), np.zeros(2, bool))
+    boosting = Boosting(rows, np.arange(4.0), np.ones(4), loss="squared", max_leaves=3)
+    grower = boosting._grower
+    old = getattr(grower, name)
+    setattr(grower, name, size if isinstance(old, int) else old[:size])
+    with pytest.raises(ValueError, match="rows, gradients and scratch do not belong together"):
+        boosting.grow()
+
+
 @pytest.mark.parametrize(
     ("n_outputs", "n_lanes", "loss"), [(1, 1, "softmax"), (3, 3, "softmax"), (0, 8, "softmax"), (1, 8, "squared")]
 )
