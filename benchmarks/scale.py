@@ -119,8 +119,11 @@ def write_parts(folder: Path, n_rows: int) -> None:
 
 def fit_on_cluster(n_rows: int, kill_after: float | None) -> tuple[Run, float]:
     """Learn from files on four workers; return what it took, and the seconds on the clock."""
+    import dask
     from dask.distributed import LocalCluster
 
+    # By default a worker that takes longer to start again is given up for ever.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "rows").mkdir()

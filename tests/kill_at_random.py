@@ -97,8 +97,11 @@ class Cluster:
     """A Dask cluster of two workers on this machine, which outlives the commands that use it."""
 
     def __init__(self):
+        import dask
         from distributed import LocalCluster
 
+        # By default a worker that takes longer to start again is given up for ever.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
         self.cluster = LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         )
