@@ -35,6 +35,9 @@ IRIS = bh.pack(RandomForestClassifier(2, max_leaf_nodes=4, random_state=0).fit(X
 COMPILERS = {
     "host": ["gcc"],
     "uno": ["avr-gcc", "-mmcu=atmega328p"],
+    # Cores whose lpm, if they have one, reads into no register of choice: a reduced one, and an old one.
+    "attiny40": ["avr-gcc", "-mmcu=attiny40"],
+    "at90s8515": ["avr-gcc", "-mmcu=at90s8515"],
     "cortex-m0": ["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
     "cortex-m4": ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
     "armv6": ["arm-linux-gnueabi-gcc", "-march=armv6", "-marm", "-mfpu=vfp", "-mfloat-abi=softfp"],

@@ -8,6 +8,7 @@ from billhook.codegen._numbers import ask, number_of_test, split_type
 from billhook.codegen._reader import (
     APART,
     AT_BIT,
+    HAS_LPM,
     add_values,
     bit_of,
     count,
@@ -249,7 +250,7 @@ def _walk_levels(packed: Packed) -> str:
 def _walk(packed: Packed, node: str) -> str:
     """Return statements that walk from the first split of a tree to a leaf, whose number is then `split`."""
     read, right = _ask_test(packed, "first + split")
-    ahead = f"#if defined(__AVR__)\n        {node} ahead;\n#endif\n" if _passes_bytes(packed) else ""
+    ahead = f"#if {HAS_LPM}\n        {node} ahead;\n#endif\n" if _passes_bytes(packed) else ""
     return f""", ones = 0, to; /* ones among the shapes that the walk has left behind */
         uint_fast8_t before = (uint_fast8_t)(2 * (first & 3)); /* bits in the same byte, of another tree */
         {node} passed = ({node})(0 - before);
@@ -279,7 +280,7 @@ def _pass_shapes(packed: Packed, node: str) -> str:
 """
     if not _passes_bytes(packed):
         return f"{loop}            bit = power((uint8_t)(to - passed));\n"
-    return f"""#if defined(__AVR__)
+    return f"""#if {HAS_LPM}
             ahead = ({node})(to - passed);
             if (ahead >= N_SHAPES) {{
                 uint_fast8_t n = (uint_fast8_t)(ahead / N_SHAPES);
@@ -296,7 +297,7 @@ def _pass_shapes(packed: Packed, node: str) -> str:
 
 def _shapes(packed: Packed) -> str:
     """Return what reads and counts shapes."""
-    pass_bytes = PASS_BYTES if _passes_bytes(packed) else ""
+    pass_bytes = f"#if {HAS_LPM}\n{PASS_BYTES}#endif\n" if _passes_bytes(packed) else ""
     if _most_splits(packed) < 2**7:
         pass_bytes = pass_bytes.replace("uint16_t", "uint8_t").replace(
             "add %A1, %4\\n\\tadc %B1, __zero_reg__", "add %1, %4"

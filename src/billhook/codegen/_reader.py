@@ -107,6 +107,10 @@ NEAR_READ = f"""#if defined(__AVR__)
 """
 
 
+# The processor reads flash into any register, and moves on to the next byte as it does.
+HAS_LPM = "defined(__AVR_HAVE_LPMX__)"
+
+
 def place(n_bytes: int) -> str:
     """Return the definition of the type of a place in so many bytes."""
     return f"typedef {'uint_fast16_t' if n_bytes * 8 < 2**16 else 'uint32_t'} place; /* in bits or bytes */\n"
@@ -152,7 +156,8 @@ def take(widths: tuple[int, ...], n_bytes: int = PART + 1, *, has_entries: bool 
     Where others read entries, it is asked for so seldom on AVR that it had better be short.
     """
     bits = max(widths)
-    quick = "defined(__AVR__) && !defined(__AVR_HAVE_MUL__)" if has_entries else "defined(__AVR__)"
+    # Reduced cores have no lpm that takes a register.
+    quick = f"{HAS_LPM} && !defined(__AVR_HAVE_MUL__)" if has_entries else HAS_LPM
     # Three bytes hold up to 17 bits, wherever they begin.
     window = "WORD(at >> 3)" if bits > 17 else "((uint32_t)BYTE((at >> 3) + 2u) << 16 | HALF(at >> 3))"
     avr = "uint16_t" if bits <= 16 else "uint32_t"
@@ -194,7 +199,7 @@ static number take(place at)
 #if {quick}
     const uint8_t *byte = data + (uint16_t)(at >> 3);
     uint32_t window;
-    __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+z"(byte) : "r"((uint8_t)at));
+    __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+&z"(byte) : "r"((uint8_t)at));
     return (number)window;
 #else
     return (number)(WINDOW(at) >> (at & 7));
@@ -281,13 +286,17 @@ def add_values(
 
 
 # For AVR, where INLINE is defined.
-NEXT_BYTE = """/* Read a byte of flash and move on, in one instruction. */
+NEXT_BYTE = f"""/* Read a byte of flash and move on, in one instruction. */
 static INLINE uint8_t next_byte(const uint8_t **at)
-{
+{{
+#if {HAS_LPM}
     uint8_t byte;
     __asm__("lpm %0, Z+" : "=r"(byte), "+z"(*at));
     return byte;
-}
+#else
+    return pgm_read_byte((*at)++);
+#endif
+}}
 """
 # A macro for functions that are not to become part of others.
 APART = """/* What has many variables stays apart, or they find no registers. */

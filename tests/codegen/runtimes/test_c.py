@@ -282,9 +282,10 @@ def test_whatever_bytes_there_are_nothing_outside_of_them_is_read(kind, tmp_path
         ["g++", "-x", "c++", "-std=c++98", "-O2"],
         ["clang++", "-x", "c++", "-std=c++17"],
         ["avr-gcc", "-std=c99", "-mmcu=atmega328p", "-Os"],
+        ["avr-gcc", "-std=c99", "-mmcu=attiny40", "-Os"],
         ["arm-none-eabi-gcc", "-std=c99", "-mcpu=cortex-m0", "-mthumb", "-Os"],
     ],
-    ids=lambda command: command[0],
+    ids=lambda command: next((part[6:] for part in command if part.startswith("-mmcu=")), command[0]),
 )
 def test_the_reader_compiles_without_a_warning(compiler, tmp_path):
     if shutil.which(compiler[0]) is None:
