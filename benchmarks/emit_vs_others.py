@@ -10,7 +10,7 @@ program, which asks for the class of each row. A fifth of the rows is kept apart
     same, accuracy   share of rows with the class that the Forest in Python says, and with the right one; on the PC
     flash, RAM       what the model adds to the program, as the compilers count: over one that has no model
     cycles, instr.   for a row, the mean: of simavr (AVR), of QEMU (Cortex-M); they repeat exactly
-    x86-64           nanoseconds for a row, the best of the repeats, and the same as a share of float if-else
+    x86-64           nanoseconds of the processor for a row, the best of the repeats, also as a share of float if-else
 
 AVR is an Arduino Uno, or a Mega where it says so, because the Uno has no room. emlearn's int16 models are given rows
 and thresholds times a factor, rounded and cut off, which is printed; "+ 1" are its models with thresholds raised by

@@ -117,10 +117,10 @@ int main(int argc, char **argv)
     for (k = 0; k < repeats; k++) {
         struct timespec from, to;
         double took;
-        clock_gettime(CLOCK_MONOTONIC, &from);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
         for (row = 0; row < n; row++)
             said[row] = answer(x + (size_t)row * N_FEATURES);
-        clock_gettime(CLOCK_MONOTONIC, &to);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
         took = 1e9 * (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec);
         best = took < best ? took : best;
     }
