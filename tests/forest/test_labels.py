@@ -124,6 +124,8 @@ def test_stored_labels_have_the_type_that_they_had(dtype, labels):
         ({"dtype": "<c8", "labels": [1]}, "classes have dtype '<c8'"),
         ({"dtype": "<i16", "labels": [1]}, "classes have dtype '<i16'"),
         ({"dtype": "<f", "labels": [1]}, "classes have dtype '<f'"),
+        ({"dtype": ",i8", "labels": [1]}, "classes have dtype ',i8'"),
+        ({"dtype": "<i,", "labels": [1]}, "classes have dtype '<i,'"),
         ({"dtype": "O", "labels": [1]}, "classes have dtype 'O'"),
         ({"dtype": 3, "labels": [1]}, "classes have dtype 3"),
         ({"dtype": "<i8", "labels": "ab"}, "classes must have dtype and labels"),

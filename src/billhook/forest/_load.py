@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,9 @@ from billhook.forest._check import MAX_LABEL_BYTES
 from billhook.forest._forest import Forest
 from billhook.forest._save import KIND, META, arrays_of
 from billhook.tables import encoding_from_json
+
+# NumPy reads much more as a type, and raises errors of all kinds.
+NUMBERS = re.compile(r"[<>|][iuf][1248]")
 
 
 def forest_from(contents: Contents) -> Forest:
@@ -46,7 +50,7 @@ def labels_from_json(stored: Any) -> NDArray[Any]:
         if len(labels) * max((len(str(label)) for label in labels), default=0) * 4 > MAX_LABEL_BYTES:
             raise ModelFileError("the longest class label is too long for so many classes")
         return np.array(labels, dtype=np.str_)
-    if name not in ("|O", "|b1") and (len(name) != 3 or name[1] not in "iuf"):
+    if name not in ("|O", "|b1") and not NUMBERS.fullmatch(name):
         raise ModelFileError(f"classes have dtype {name!r}")
     try:
         with np.errstate(over="ignore"):
