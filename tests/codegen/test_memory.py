@@ -6,6 +6,8 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
+from billhook.codegen import Form
+from billhook.codegen._memory import least_stack
 from made_up import random_forest
 
 X, y = make_classification(4000, 10, n_informative=8, n_classes=4, random_state=0)
@@ -63,3 +65,23 @@ def test_more_features_than_memory_are_refused(tmp_path):
     forest = random_forest(rng, (2000,), 3000, 1, thresholds=rng.normal(size=99))
     with pytest.raises(bh.DoesNotFitError, match="memory while a row is computed, and arduino-uno has 2,048"):
         bh.emit(forest, tmp_path / "out", target="arduino-uno")
+
+
+@pytest.mark.parametrize(
+    ("form", "missing_values", "n_bytes"),
+    [
+        # Four scores of four bytes; and of three features the float, where it may be missing, or the code.
+        (Form("fast", ("float",)), True, 16 + 12),
+        (Form("fast", ("float",)), False, 16),
+        (Form("fast", ("int16",)), True, 16),
+        (Form("balanced", ("float",)), True, 16 + 3),
+        (Form("compact", ("int16",)), True, 16 + 3),
+    ],
+)
+def test_a_row_takes_memory_for_its_scores_and_features(form, missing_values, n_bytes):
+    thresholds = np.random.default_rng(1).normal(size=99)
+    forest = random_forest(np.random.default_rng(0), (20, 20), n_classes=4, thresholds=thresholds)
+    packed = bh.pack(forest, threshold_bits=6, missing_values=missing_values)
+    assert packed.layout.n_used == 3
+    assert not packed.layout.ask_bits
+    assert least_stack(packed, form) == n_bytes

@@ -242,6 +242,16 @@ def test_what_is_not_a_number_counts_as_infinity_where_there_are_no_missing_valu
             check(packed, rows, tmp_path / f"{threshold_bits}{form}", FORMS[form], *SANITISED)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_one_feature_of_two_scores_the_same_in_c(form, tmp_path):
+    rng = np.random.default_rng(0)
+    forest = random_forest(rng, (9, 20), 1, 1, thresholds=rng.normal(size=30))
+    forest = replace(forest, n_features=2, feature=np.where(forest.feature < 0, -1, 1).astype(np.int32))
+    packed = bh.pack(forest, threshold_bits=6)
+    assert (packed.layout.id_bits, packed.layout.n_used, packed.layout.has_map) == (1, 1, False)
+    check(packed, rng.normal(size=(60, 2)).astype(np.float32), tmp_path / "c", FORMS[form])
+
+
 def test_more_thresholds_than_can_be_counted_are_refused():
     rng = np.random.default_rng(0)
     thresholds = rng.normal(size=10**6).astype(np.float32)

@@ -157,6 +157,16 @@ def test_an_emitted_crate_passes_its_tests(name, tmp_path):
     cargo("test", folder=tmp_path / "crate")
 
 
+@pytest.mark.parametrize(("name", "what"), [("counts", "a number"), ("gaps, 3", "one of 3 classes")])
+def test_an_emitted_readme_says_what_is_predicted(name, what, tmp_path):
+    packed, _ = blob_model(name)
+    assert (packed.classes is None) == (what == "a number")
+    bh.emit(packed, tmp_path / "crate", runtime="rust")
+    text = " ".join((tmp_path / "crate" / "README.md").read_text().split())
+    assert what in text
+    assert "one of 1 classes" not in text
+
+
 def test_the_emitted_example_prints_the_label(tmp_path):
     X, y = load_iris(return_X_y=True)
     labels = np.array(['a "b"', "ç\\", "plain"])[y]

@@ -327,6 +327,19 @@ def test_scores_in_a_browser_are_those_of_python_to_the_last_bit(module, browser
 
 
 @pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_a_number_ranges_a_fourth_beyond_where_it_makes_a_difference(unit):
+    X = np.random.default_rng(0).normal(size=(400, 1)) * unit
+    model = RandomForestRegressor(3, max_leaf_nodes=30, random_state=0).fit(X, X[:, 0] / unit)
+    packed = bh.pack(model)
+    values = packed.typical_values()[0]
+    low, high = float(values.min()), float(values.max())
+    (field,) = fields_of(packed, X.astype(np.float32))
+    assert field["low"] == pytest.approx(low - 0.25 * (high - low), rel=1e-3)
+    assert field["high"] == pytest.approx(high + 0.25 * (high - low), rel=1e-3)
+    assert field["start"] == pytest.approx(np.median(X), rel=1e-2, abs=1e-3 * unit)
+
+
 def test_the_page_predicts_from_its_form_without_a_network(flowers, browser, tmp_path):
     frame, packed = flowers
     bh.emit(packed, tmp_path / "out", runtime="web", name="Flowers & <more>")
