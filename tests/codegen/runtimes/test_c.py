@@ -435,7 +435,7 @@ static int32_t scratch[64];
 static void show(void)
 {
     uint8_t row, k;
-    int which = billhook_open_newest(&model, model_blob, sizeof model_blob, scratch, 64);
+    int which = billhook_open_newest(&model, model_blob, sizeof model_blob, scratch, 64, 4);
     put((char)('b' + which));
     for (row = 0; which >= 0 && row < N_ROWS; row++) {
         float x[4];
@@ -595,7 +595,8 @@ class Kept:
         """Return which model is open, as `billhook_open_newest` says, and its scores of a row."""
         model, scratch = ctypes.create_string_buffer(MODEL_BYTES), (ctypes.c_int32 * 64)()
         size = ctypes.c_size_t(len(self.in_flash))
-        which = self.library.billhook_open_newest(model, self.in_flash, size, scratch, ctypes.c_size_t(64))
+        expected = (ctypes.c_size_t(64), ctypes.c_uint32(4))
+        which = self.library.billhook_open_newest(model, self.in_flash, size, scratch, *expected)
         return which, tuple(self.library.bh_scores(model, row.ctypes.data_as(ctypes.c_void_p))[:3])
 
 
@@ -605,13 +606,15 @@ def kept(tmp_path_factory):
 
 
 FOREST_SIZES = (2, 5, 9, 20, 30, 45, 60)
+REFUSED = ("damaged", "cut off", "of other rows")
 
 
 @cache
-def flowers_of(n):
+def flowers_of(n, n_features=4):
     """Return the blob of a forest of so many trees, and its scores of a row."""
-    packed = bh.pack(RandomForestClassifier(n, max_leaf_nodes=6, random_state=n).fit(X, y), leaf_bits=5)
-    return packed.to_bytes(names=n % 2 == 0), tuple(packed.scores(X[100:101])[0].tolist())
+    model = RandomForestClassifier(n, max_leaf_nodes=6, random_state=n).fit(X[:, :n_features], y)
+    packed = bh.pack(model, leaf_bits=5)
+    return packed.to_bytes(names=n % 2 == 0), tuple(packed.scores(X[100:101, :n_features])[0].tolist())
 
 
 @given(st.data())
@@ -624,8 +627,10 @@ def test_a_received_model_stays_until_another_is_whole(kept, data):
     current, size = at_first, 0
     whole = set()  # of which it is not known since the power failed whether they came later than the current one
     for _ in range(data.draw(st.integers(1, 8))):
-        blob, scores = flowers_of(data.draw(st.sampled_from(FOREST_SIZES)))
-        kind = data.draw(st.sampled_from(["whole", "damaged", "cut off", "the power fails", "and at its end"]))
+        kind = data.draw(st.sampled_from(["whole", *REFUSED, "the power fails", "and at its end"]))
+        n_features = 3 if kind == "of other rows" else 4
+        blob, scores = flowers_of(data.draw(st.sampled_from(FOREST_SIZES[: n_features + 3])), n_features)
+        assert len(blob) <= 1024
         n_sent = data.draw(st.integers(1, len(blob) - 1)) if kind in ("cut off", "the power fails") else len(blob)
         # A byte of the part that a checksum is of.
         kept.library.send(blob, len(blob), n_sent, data.draw(st.integers(0, 99)) if kind == "damaged" else 0xFFFF)
@@ -638,12 +643,43 @@ def test_a_received_model_stays_until_another_is_whole(kept, data):
             if size + len(blob) <= 1024:
                 assert found == current
             assert found in (current, at_first, *whole)
-            assert which == (0 if found == at_first else 2 if kind in ("damaged", "cut off") else 1)
-        whole |= {scores} if kind == "and at its end" else set()
+            assert which == (0 if found == at_first else 2 if kind in REFUSED else 1)
+        # And the one before is still there, beside it.
+        whole |= {scores, current} if kind == "and at its end" else set()
         if found != current:
             current, size = found, 0 if found == at_first else len(blob)
         kept.library.restart()
         assert kept.opened(row)[1] == current
+
+
+def test_a_model_of_other_rows_does_not_take_the_place_of_a_good_one(kept):
+    row = np.ascontiguousarray(X[100], np.float32)
+    (good, scores), (other, _) = flowers_of(9), flowers_of(5, 3)
+    kept.library.erase()
+    for blob, which in ((good, 1), (other, 2), (other, 2), (good, 1), (other, 2)):
+        kept.library.send(blob, len(blob), len(blob), 0xFFFF)
+        assert kept.opened(row) == (which, scores)
+    kept.library.restart()
+    assert kept.opened(row) == (1, scores)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("-DBH_NO_CHECKSUM", "a model that is replaced needs the checksum"),
+        ("-DBILLHOOK_REPLACE_BYTES=65536", "BILLHOOK_REPLACE_BYTES is 65535 at most"),
+        ("-DBILLHOOK_REPLACE_BYTES=65535", None),
+        ("-DBH_NO_CHECKSUM=0", None),
+    ],
+)
+def test_what_a_replaced_model_cannot_do_without_is_told_when_it_is_compiled(option, message, tmp_path):
+    for file in ("billhook_replace.c", "billhook_replace.h"):
+        (tmp_path / file).write_text(runtime_source(f"c/arduino/{file}"))
+    write_reader(tmp_path)
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", option, "-c", "billhook_replace.c"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (done.returncode == 0) == (message is None), done.stderr
+    assert message is None or message in done.stderr
 
 
 def test_the_sketch_compiles(tmp_path):
@@ -727,6 +763,7 @@ def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
     line = b"\xff".join(part.replace(b"\xff", b"\xff\xff") for part in parts)
     done = subprocess.run([tmp_path / "sketch"], input=line, capture_output=True, check=True)
     said = [text for text in done.stdout.decode().splitlines() if not text.isdigit()]
+    refused = "what came was refused: damaged, too large, or not of 4 features"
     assert said == [
         "the model in flash",
         "cut off",
@@ -735,8 +772,9 @@ def test_the_sketch_takes_models_at_the_speed_of_its_line(tmp_path):
         "cut off",
         "the model before",
         "the model before",
-        "the new model",
-        "has another number of features than this sketch: send one that takes 4",
+        refused,
+        "the model before",
+        refused,
     ]
     answers = [int(text) for text in done.stdout.decode().splitlines() if text.isdigit()]
     assert [answers[0], answers[-1]] == [packed.predict(np.zeros((1, 4)))[0] for packed in (old, new)]

@@ -21,17 +21,12 @@ int32_t scratch[SCRATCH];
 bh_model model;
 billhook_replacement replacement;
 int which;
-bool fits;
 unsigned long last_byte, last_answer;
 
 void open_newest() {
-  which = billhook_open_newest(&model, ${prefix}_blob, sizeof ${prefix}_blob, scratch, SCRATCH);
-  fits = which >= 0 && BH_N_FEATURES(&model) == ${upper}_N_FEATURES;
+  which = billhook_open_newest(&model, ${prefix}_blob, sizeof ${prefix}_blob, scratch, SCRATCH, ${upper}_N_FEATURES);
   const char *models[] = {"no model", "the model in flash", "the new model", "the model before"};
   Serial.println(models[which + 1]);
-  if (which >= 0 && !fits) {
-    Serial.println("has another number of features than this sketch: send one that takes ${n_features}");
-  }
 }
 
 void setup() {
@@ -46,6 +41,9 @@ void loop() {
     last_byte = millis();
     if (last == BILLHOOK_COMPLETE) {
       open_newest();
+      if (which != 1) {
+        Serial.println("what came was refused: damaged, too large, or not of $n_features features");
+      }
     }
     if (last == BILLHOOK_NO_ROOM) {
       Serial.println("too large");
@@ -59,7 +57,7 @@ void loop() {
     }
     return;
   }
-  if (fits && millis() - last_answer >= 1000) {  // without delay(), in which bytes would be lost
+  if (which >= 0 && millis() - last_answer >= 1000) {  // without delay(), in which bytes would be lost
     last_answer = millis();
     Serial.println($call);
   }

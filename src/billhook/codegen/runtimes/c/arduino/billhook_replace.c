@@ -1,5 +1,12 @@
 #include "billhook_replace.h"
 
+#if BH_NO_CHECKSUM
+#error "a model that is replaced needs the checksum, or a damaged one is used: leave out BH_NO_CHECKSUM"
+#endif
+#if BILLHOOK_REPLACE_BYTES > 65535
+#error "BILLHOOK_REPLACE_BYTES is 65535 at most"
+#endif
+
 #if defined(__AVR__)
 #include <avr/eeprom.h>
 #include <avr/pgmspace.h>
@@ -48,7 +55,7 @@ int billhook_receive(billhook_replacement *replacement, uint8_t byte)
     case 1: replacement->size = byte; break;
     case 2:
         replacement->size = (uint16_t)(replacement->size | (uint16_t)byte << 8);
-        if (replacement->size == 0 || replacement->size > BILLHOOK_REPLACE_BYTES) {
+        if ((uint16_t)(replacement->size - 1) >= BILLHOOK_REPLACE_BYTES) { /* too large, or 0 */
             replacement->state = 0;
             return BILLHOOK_NO_ROOM;
         }
@@ -74,33 +81,39 @@ int billhook_receive(billhook_replacement *replacement, uint8_t byte)
     return BILLHOOK_MORE;
 }
 
-/* Open what is kept from a byte on, if there is a model. What is behind it does not matter: it says how long it is. */
-static uint8_t open_kept(bh_model *model, uint16_t at, int32_t *scratch, size_t n_scratch)
+/* Open what is kept from a byte on, if there is a model of so many features. What is behind it does not matter: it says
+ * how long it is. */
+static uint8_t open_kept(bh_model *model, uint16_t at, int32_t *scratch, size_t n_scratch, bh_count n_features)
 {
     if (bh_open(model, KEPT + at, BILLHOOK_REPLACE_BYTES - at, scratch, n_scratch) != BH_OK)
+        return 0;
+    if (BH_N_FEATURES(model) != n_features)
         return 0;
     in_use.size = at ? (uint16_t)(BILLHOOK_REPLACE_BYTES - at) : (uint16_t)(model->end + 4); /* with the checksum */
     in_use.at = at;
     return 1;
 }
 
-int billhook_open_newest(bh_model *model, const uint8_t *in_flash, size_t size, int32_t *scratch, size_t n_scratch)
+int billhook_open_newest(bh_model *model, const uint8_t *in_flash, size_t size, int32_t *scratch, size_t n_scratch,
+                         bh_count n_features)
 {
     place before = in_use;
     uint16_t at;
     uint8_t is_refused = newest.size > 0;
-    if (newest.size && open_kept(model, newest.at, scratch, n_scratch)) {
+    if (newest.size && open_kept(model, newest.at, scratch, n_scratch, n_features)) {
         if (before.size && (before.at > 0) != (newest.at > 0))
             keep(before.at, 0); /* it is no model any more, so that after a reset there is one only */
         newest.size = 0;
         return 1;
     }
     newest.size = 0;
-    if (open_kept(model, 0, scratch, n_scratch))
+    if (open_kept(model, 0, scratch, n_scratch, n_features))
         return 1 + is_refused;
     for (at = BILLHOOK_REPLACE_BYTES - 1; at; at--)
-        if (kept_byte(at) == 'B' && open_kept(model, at, scratch, n_scratch))
+        if (kept_byte(at) == 'B' && open_kept(model, at, scratch, n_scratch, n_features))
             return 1 + is_refused;
     in_use.size = 0;
-    return bh_open(model, in_flash, size, scratch, n_scratch) == BH_OK ? 0 : -1;
+    if (bh_open(model, in_flash, size, scratch, n_scratch) != BH_OK || BH_N_FEATURES(model) != n_features)
+        return -1;
+    return 0;
 }

@@ -2,8 +2,8 @@
 #define BILLHOOK_REPLACE_H
 
 /* A model that takes the place of the one in flash without a new firmware: it comes byte by byte, over a cable or over
- * the air, is kept (in the EEPROM on AVR, in memory elsewhere), and is used only if bh_open finds nothing wrong. What
- * was received before stays until then, if both have room; else the one in flash is what there is meanwhile. */
+ * the air, is kept (in the EEPROM on AVR, in memory elsewhere), and is used only if bh_open finds nothing wrong and it
+ * takes the rows of this program. What was received before stays until then, if both have room; else the one in flash is what there is meanwhile. */
 
 #include "billhook.h"
 
@@ -29,9 +29,10 @@ enum { BILLHOOK_WAITING, BILLHOOK_MORE, BILLHOOK_COMPLETE, BILLHOOK_NO_ROOM };
  * is ignored. Begin with a replacement of zeros. Returns BILLHOOK_COMPLETE with the last byte. */
 int billhook_receive(billhook_replacement *replacement, uint8_t byte);
 
-/* Open the model that was received last, and return 1. If that is none: the one received before, and return 2; or the
- * one in flash, and return 0; -1 if that is none either. */
-int billhook_open_newest(bh_model *model, const uint8_t *in_flash, size_t size, int32_t *scratch, size_t n_scratch);
+/* Open the model that was received last, and return 1. If that is none, or not one of so many features: the one received
+ * before, and return 2; or the one in flash, and return 0; -1 if that is none either. */
+int billhook_open_newest(bh_model *model, const uint8_t *in_flash, size_t size, int32_t *scratch, size_t n_scratch,
+                         bh_count n_features);
 
 #ifdef __cplusplus
 }
