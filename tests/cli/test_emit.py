@@ -136,6 +136,9 @@ def test_speed_gives_way_where_there_is_no_room(capsys):
         (["emit", "model.bhk", "--out", "."], "not empty"),
         (["emit", "model.bhk", "--out", "no/where"], "no such folder"),
         (["emit", "model.bhk", "--out", "rows.csv"], "this is a file"),
+        ([*EMIT, "--name", ""], "the name that those in C begin with is empty: leave it out for 'model'"),
+        ([*EMIT, "--outputs", "all", "--name", ""], "the name that those in C begin with is empty"),
+        (["fit", "rows.csv", "--label", "kind", "--budget", "4KB", "--out", "c", "--name", ""], "is empty"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_written(folder, arguments, message, capsys):
@@ -143,6 +146,18 @@ def test_what_is_wrong_is_said_and_nothing_is_written(folder, arguments, message
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [("int", "model_int"), ("1x", "model_1x"), ("ä", "model"), ("my flowers", "my_flowers"), ("iris", "iris")],
+)
+@pytest.mark.parametrize("options", [[], ["--runtime", "c"], ["--outputs", "all"]])
+def test_a_name_that_c_cannot_have_is_said(folder, name, used, options, capsys):
+    assert main([*EMIT, "--name", name, *options]) == 0
+    assert list((folder / "c").glob(f"{used}*.h"))
+    said = f"--name {name!r} is no name in C: files and functions are called {used!r}\n"
+    assert (said in capsys.readouterr().err) == (name != used)
 
 
 @pytest.mark.usefixtures("folder")
@@ -202,7 +217,11 @@ def test_a_runtime_is_a_folder_of_its_own(folder, runtime, capsys):
         pytest.skip("clang and lld are not installed: make toolchains")
     out = ["--out", "out", "--table", "rows.csv", "--label", "kind", "--name", "iris"]
     assert main(["emit", "model.bhk", "--runtime", runtime, "--blob", "model.bhm", *out]) == 0
-    assert "Wrote" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Wrote" in said
+    blob = (folder / "out" / "iris.bhm").read_bytes()
+    n_bytes = len(bh.load("model.bhm").to_bytes(names=False))
+    assert f"a blob of {n_bytes:,} bytes, {len(blob):,} with the names of classes and features\n" in said
     assert (folder / "out" / "iris.bhm").read_bytes() == (folder / "model.bhm").read_bytes()
     assert "billhook" in (folder / "out" / "README.md").read_text()
 

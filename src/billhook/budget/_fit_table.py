@@ -25,7 +25,7 @@ from billhook.budget._scoring import check_scoring
 from billhook.budget._search import Search
 from billhook.budget._user_model import forest_of_model, notes_on, source_of, user_ensemble_of
 from billhook.cluster import Partitions, connect
-from billhook.codegen import check_max_cycles, target_named
+from billhook.codegen import check_max_cycles, check_name, target_named
 from billhook.tables import (
     CategoricalEncoding,
     Encoding,
@@ -180,6 +180,7 @@ def fit_table(
     seed = checked_seed(random_state)
     if n_jobs == 0:
         raise ValueError("n_jobs must be a number of jobs, or -1 for one for each processor, not 0")
+    check_name(name)
     if out is not None:
         check_output(out, force=force)
     record = None if resume is None else read_record(resume)

@@ -6,6 +6,7 @@ from typing import Any
 from billhook.cli import _interrupt
 from billhook.cli._emit_outputs import emit_outputs
 from billhook.cli._model import read_rows
+from billhook.cli._names import check_and_say_name
 from billhook.cli._packing import check_blob, check_blob_alone, first_line, packed_as_asked, split_names, write_blob
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_table
@@ -34,6 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     _check(arguments)
     arguments.target = "generic" if arguments.target is None else arguments.target
     arguments.name = "model" if arguments.name is None else arguments.name
+    check_and_say_name(arguments.name)
     target = target_named(arguments.target)
     inputs: Any = split_names(arguments.inputs)
     # Before anything that takes time.
@@ -92,7 +94,7 @@ def _emit_runtime(packed: Packed, arguments: argparse.Namespace, X: Any) -> None
         X=X,
         force=arguments.force,
     )
-    print(f"{packed.nbytes:,} bytes of data")
+    print(_blob_text(packed))
     print(f"Wrote {len(files)} files to {arguments.out}; its README.md says what to do with them.")
 
 
@@ -141,6 +143,13 @@ def _data_text(packed: Packed, layout: LayoutName) -> str:
     """Return how many bytes of data a layout has."""
     nbytes = data_of(packed, layout)
     return f"{packed.nbytes:,} bytes packed, written as code" if nbytes is None else f"{nbytes:,} bytes of data"
+
+
+def _blob_text(packed: Packed) -> str:
+    """Return how many bytes a model takes as a blob."""
+    nbytes, with_names = (len(packed.to_bytes(names=names)) for names in (False, True))
+    names = f", {with_names:,} with the names of classes and features" if with_names > nbytes else ""
+    return f"a blob of {nbytes:,} bytes{names}"
 
 
 def _print_costs(choice: LayoutChoice, target: Target) -> None:

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Any
 
 from billhook.cli import _interrupt
+from billhook.cli._names import check_and_say_name
 from billhook.cli._packing import check_blob, check_blob_alone, packed_as_asked, split_names, write_blob
 from billhook.cli._tables import print_table
 from billhook.codegen import LayoutName, data_of, emit, form_of, packages_named, target_named
@@ -30,6 +31,8 @@ def emit_outputs(arguments: argparse.Namespace) -> None:
         raise ValueError("--out names the folder for a project, --blob the files for the models alone: give one")
     if arguments.out is None:
         check_blob_alone(arguments)
+    name = "model" if arguments.name is None else arguments.name
+    check_and_say_name(name)
     target = target_named("generic" if arguments.target is None else arguments.target)
     layout: Any = "compact" if arguments.layout is None else arguments.layout
     inputs = split_names(arguments.inputs)
@@ -45,7 +48,7 @@ def emit_outputs(arguments: argparse.Namespace) -> None:
             outputs,
             arguments.out,
             target=target.name,
-            name=arguments.name or "model",
+            name=name,
             layout=layout,
             inputs=inputs,
             names=not arguments.no_names,

@@ -12,6 +12,7 @@ import numpy as np
 from billhook.budget import FitReport, FitResult, OtherModel, Search, fit_table, resume_fit
 from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
+from billhook.cli._names import check_and_say_name
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_fields
 from billhook.cli.options import parser_of_all
@@ -145,6 +146,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--label says which column of the table to predict; -1 is the last one")
     if not arguments.out:
         raise ValueError("--out names the folder to write to")
+    check_and_say_name(arguments.name)
     if arguments.jobs == 0:
         raise ValueError("--jobs must be a number of jobs, or -1 for one a core, not 0")
     if (arguments.backend == "dask") != (arguments.scheduler is not None):

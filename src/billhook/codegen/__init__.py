@@ -14,6 +14,7 @@ from billhook.codegen._estimate import data_of
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import DoesNotFitError, TargetFit, data_limit, fits_in, flash_with_reader, target_fits
+from billhook.codegen._names import check_name, identifier
 from billhook.codegen._packages import PackageName, packages_named
 from billhook.codegen._resources import firmware_source
 from billhook.codegen._runtimes import RUNTIMES, runtime_named
@@ -41,6 +42,7 @@ __all__ = [
     "Toolchain",
     "as_inputs",
     "check_max_cycles",
+    "check_name",
     "choose_layout",
     "data_limit",
     "data_of",
@@ -50,6 +52,7 @@ __all__ = [
     "flash_with_reader",
     "form_of",
     "header",
+    "identifier",
     "measure",
     "measure_each",
     "packages_named",

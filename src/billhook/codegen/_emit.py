@@ -12,7 +12,7 @@ from billhook.codegen._choose_layout import Goal, choose_layout
 from billhook.codegen._example import example_of
 from billhook.codegen._form import Form, Input, LayoutName, form_of
 from billhook.codegen._memory import check_fits
-from billhook.codegen._names import identifier
+from billhook.codegen._names import check_name, identifier
 from billhook.codegen._outputs import check_together, is_several, named_outputs
 from billhook.codegen._outputs_project import outputs_example, outputs_project
 from billhook.codegen._packages import PackageName, package_files, package_notes, packages_named
@@ -56,7 +56,8 @@ def emit(
     target : str
         The name of one of `targets`, such as ``"arduino-uno"`` or ``"blue pill"``.
     name : str
-        The prefix of all names in C; behind it, that of an output has its name or number.
+        The prefix of all names in C; behind it, that of an output has its name or number. What C cannot have in a
+        name is left out or becomes "_", and what it has a meaning for gets "model_" in front.
     runtime : {"c", "micropython", "rust", "web"}, optional
         The program that reads the model as a blob: it need not be compiled anew for another model.
     layout : {"compact", "balanced", "fast"}, optional
@@ -116,7 +117,7 @@ def emit(
     chosen = target_named(target)
     form = form_of("compact" if layout is None else layout, inputs, chosen)
     kinds = None if inputs is None else form.inputs
-    _check_name(name)
+    check_name(name)
     if X is None and y is not None:
         raise ValueError("y has labels of rows that are not there: give X too")
     packages = packages_named(package)
@@ -193,7 +194,7 @@ def _emit_runtime(
     """Write a project around a program that reads a model as a blob; options that are for C must be None."""
     runtime_project = runtime_named(runtime)
     chosen = target_named(target)
-    _check_name(name)
+    check_name(name)
     if runtime != "c" and chosen.name != "generic":
         raise ValueError(
             f"target={target!r} is for C, whose size on it is known; runtime={runtime!r} writes the same for all "
@@ -211,11 +212,6 @@ def _emit_runtime(
         files |= package_files(c_example(packed, name), packages)
         files["README.md"] = f"{files['README.md']!s}{package_notes(packages)}"
     return _write(files, out, force=force)
-
-
-def _check_name(name: str) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a string, not {name!r}")
 
 
 def _write(files: Mapping[str, str | bytes], out: str | PathLike[str], *, force: bool) -> tuple[Path, ...]:

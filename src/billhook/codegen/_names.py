@@ -14,6 +14,14 @@ KEYWORDS = frozenset({
 # fmt: on
 
 
+def check_name(name: str) -> None:
+    """Refuse what is no name."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a string, not {name!r}")
+    if not name:
+        raise ValueError("the name that those in C begin with is empty: leave it out for 'model'")
+
+
 def identifier(name: str) -> str:
     """Return a C identifier that looks like the name."""
     plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "model"
