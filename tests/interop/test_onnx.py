@@ -402,6 +402,24 @@ def test_what_is_not_known_is_refused(model, message):
         bh.as_forest(model)
 
 
+@pytest.mark.parametrize("factor", [1, 3])
+def test_ids_of_nodes_may_leave_gaps(factor):
+    forest = random_forest(np.random.default_rng(3), sizes=(4,) * 5, n_classes=1, weights="sum")
+    model = regressor(forest)
+    (node,) = model.graph.node
+    ids = {"nodes_nodeids", "nodes_truenodeids", "nodes_falsenodeids", "target_nodeids"}
+    given = {a.name: [factor * k for k in a.ints] for a in node.attribute if a.name in ids}
+    assert set(given) == ids
+    model = changed(model, **given)
+    rows = tricky_rows(np.random.default_rng(4), N_ROWS, 3)
+    answer = run(model, rows)["Y"][:, 0]
+    np.testing.assert_allclose(bh.as_forest(model).predict(rows), answer, rtol=1e-5, atol=1e-6)
+    if factor > 1:
+        named = changed(model, nodes_truenodeids=[k + (k > 0) for k in given["nodes_truenodeids"]])
+        with pytest.raises(ValueError, match="a node is named that is not there"):
+            bh.as_forest(named)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
