@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 from billhook.codegen import Form, as_inputs
-from billhook.codegen._columns import c_columns, put_name
+from billhook.codegen._columns import _categorical, c_columns, put_name
 from billhook.tables import Categorical, EncodedColumn, Encoding
 from compiled import FLAGS, write_sources
 
@@ -143,6 +143,16 @@ def test_names_look_like_what_they_stand_for():
     assert [name.removeprefix("MODEL_MARITAL_STATUS_") for name in (place.missing, *place.categories)] == [
         "MISSING", "NEVER", "ONCE_OR_TWICE", "UP_TO_5", "ABOVE_5", "GRUN",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "is_said"), [("ordered", True), ("one_hot", False)])
+@pytest.mark.parametrize("inputs", [("float",), ("int16",)])
+def test_only_whole_numbers_of_ordered_categories_have_no_value_for_missing(inputs, kind, is_said):
+    encoding = Encoding((EncodedColumn("size", kind, ("small", "large")),))
+    (column,) = c_columns(encoding, "model")
+    lines = "\n".join(_categorical(column, Form(inputs=inputs), "model"))
+    said = "/* Whole numbers have no value for what is missing: it goes in as MODEL_SIZE_SMALL. */"
+    assert (said in lines) == (is_said and inputs == ("int16",))
 
 
 @pytest.mark.parametrize("target", ["arduino-uno", "generic"])

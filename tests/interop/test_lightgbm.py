@@ -485,3 +485,22 @@ def test_there_is_no_way_back():
     forest = bh.as_forest(lightgbm.LGBMClassifier(**QUICK).fit(X2, y2))
     with pytest.raises(ValueError, match=r"was read from lightgbm\.LGBMClassifier; to_estimator returns"):
         bh.to_estimator(forest)
+
+
+def test_where_zero_is_missing_a_split_has_the_rows_of_its_children():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    X[rng.random(X.shape) < 0.3] = 0
+    options = {"n_estimators": 4, "num_leaves": 8, "min_child_samples": 5, "zero_as_missing": True, "verbose": -1}
+    model = lightgbm.LGBMRegressor(**options).fit(X, X[:, 0] + 2 * (X[:, 1] == 0))
+    forest = bh.as_forest(model)
+    assert forest.n_leaves > 4 * 8  # some splits have been made of three
+    for begin, end in zip(forest.offset[:-1], forest.offset[1:], strict=True):
+        left, right, weight, n_rows = (
+            getattr(forest, name)[begin:end] for name in ("left", "right", "row_weight", "n_rows")
+        )
+        assert (weight[0], n_rows[0]) == (400, 400)
+        splits = np.flatnonzero(left >= 0)
+        np.testing.assert_allclose(weight[splits], weight[left[splits]] + weight[right[splits]], rtol=1e-12)
+        # Halves of rows are rounded.
+        assert np.abs(n_rows[splits] - n_rows[left[splits]] - n_rows[right[splits]]).max() <= 1
