@@ -373,6 +373,10 @@ V5 = ensemble(F1, np.zeros(F1.n_nodes, int), np.zeros(F1.n_nodes, bool), [])
         (changed(V5, post_transform=1), "post_transform SOFTMAX of a regressor"),
         (changed(V5, post_transform=9), "does not know post_transform 9"),
         (changed(V5, nodes_modes=numpy_helper.from_array(np.full(7, 8, np.uint8))), "does not know the node mode 8"),
+        (
+            changed(V5, nodes_modes=numpy_helper.from_array(np.array([6] * 6 + [9], np.uint8))),
+            "does not know the node mode 9",
+        ),
         (changed(regressor(F1), nodes_modes=["BRANCH_FOO"] * 16), "does not know the node mode BRANCH_FOO"),
         (changed(regressor(F1), nodes_modes=["BRANCH_MEMBER"] * 16), "the first node|BRANCH_MEMBER of TreeEnsemble"),
         (changed(regressor(F1), nodes_shiny=[1]), "attributes that as_forest does not know: nodes_shiny"),

@@ -144,6 +144,21 @@ def test_the_readable_module_reads_files_and_bytes(readable, tmp_path):
         model.predict([1.0])
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_the_readable_module_answers_as_python(readable, name):
+    packed, rows = blob_model(name)
+    model = readable.load(packed.to_bytes())
+    rows = rows[:12]
+    assert [list(model.scores(row)) for row in rows.tolist()] == packed.scores(rows).tolist()
+    predicted = [model.predict(row) for row in rows.tolist()]
+    if packed.classes is None:
+        np.testing.assert_allclose(predicted, packed.predict(rows), rtol=1e-6, atol=1e-6)
+    else:
+        assert predicted == packed.predict(rows).tolist()
+        probability = [model.predict_proba(row) for row in rows.tolist()]
+        np.testing.assert_allclose(probability, packed.predict_proba(rows), rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
