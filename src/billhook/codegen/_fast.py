@@ -148,7 +148,9 @@ def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, ha
         keys = keys_of_whole(packed, limit, low, high, sums) if is_small and kind == "int16" else None
         if keys is not None:
             return _of_keys(kind, keys, sums)
-        return Comparisons(kind, f"const {kind}_t *x", _whole_tests(packed, limit, low, high))
+        # To remember what it has read, avr-gcc would save registers in every tree.
+        const = "const volatile" if is_small else "const"
+        return Comparisons(kind, f"{const} {kind}_t *x", _whole_tests(packed, limit, low, high))
     if has_codes:
         codes = packed.coded.threshold.astype(np.float64)
         array = f"    {code_type(packed)} codes[{packed.layout.n_used}];\n{counters(packed)}"
