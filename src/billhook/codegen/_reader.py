@@ -108,7 +108,7 @@ NEAR_READ = f"""#if defined(__AVR__)
 
 
 # The processor reads flash into any register, and moves on to the next byte as it does.
-HAS_LPM = "defined(__AVR_HAVE_LPMX__)"
+HAS_LPM = "defined(__AVR__) && defined(__AVR_HAVE_LPMX__)"
 
 
 def place(n_bytes: int) -> str:

@@ -49,7 +49,7 @@ typedef uint32_t number;
 /* Return the number that begins at this bit, and what comes after it. */
 static number take(place at)
 {
-#if defined(__AVR_HAVE_LPMX__) && !defined(__AVR_HAVE_MUL__)
+#if defined(__AVR__) && defined(__AVR_HAVE_LPMX__) && !defined(__AVR_HAVE_MUL__)
     const uint8_t *byte = data + (uint16_t)(at >> 3);
     uint32_t window;
     __asm__(READ_AND_SHIFT("%2") : "=&r"(window), "+&z"(byte) : "r"((uint8_t)at));
@@ -166,7 +166,7 @@ static INLINE uint8_t ones_of(uint8_t bits)
     bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
     return (uint8_t)((bits + (bits >> 4)) & 15);
 }
-#if defined(__AVR_HAVE_LPMX__)
+#if defined(__AVR__) && defined(__AVR_HAVE_LPMX__)
 /* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after them. */
 static INLINE uint8_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
 {
@@ -212,14 +212,14 @@ static ADD_TREES void add_trees(const uint8_t *codes, int32_t *scores)
         uint_fast8_t passed = (uint_fast8_t)(0 - before);
         place shapes = (place)(1u + (first >> 2));
         shapes_t some = (shapes_t)(SHAPES(shapes) & ~(power(before) - 1)), bit;
-#if defined(__AVR_HAVE_LPMX__)
+#if defined(__AVR__) && defined(__AVR_HAVE_LPMX__)
         uint_fast8_t ahead;
 #endif
         do {
             number bits;
             bits = ENTRY(3u, first + split, 6u);
             to = (uint_fast8_t)(2 * split + (codes[bits >> 5 & 0x1] > (bits & 0x1f)));
-#if defined(__AVR_HAVE_LPMX__)
+#if defined(__AVR__) && defined(__AVR_HAVE_LPMX__)
             ahead = (uint_fast8_t)(to - passed);
             if (ahead >= N_SHAPES) {
                 uint_fast8_t n = (uint_fast8_t)(ahead / N_SHAPES);
