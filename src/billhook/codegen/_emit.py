@@ -57,7 +57,7 @@ def emit(
         The name of one of `targets`, such as ``"arduino-uno"`` or ``"blue pill"``.
     name : str
         The prefix of all names in C; behind it, that of an output has its name or number. What C cannot have in a
-        name is left out or becomes "_", and what it has a meaning for gets "model_" in front.
+        name is left out or becomes "_", and what it has a meaning for gets ``model_`` in front.
     runtime : {"c", "micropython", "rust", "web"}, optional
         The program that reads the model as a blob: it need not be compiled anew for another model.
     layout : {"compact", "balanced", "fast"}, optional
