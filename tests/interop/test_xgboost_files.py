@@ -233,7 +233,7 @@ def test_versions_from_1_6_to_3_are_read(version, is_read):
         check_version({"version": version})
 
 
-@pytest.mark.parametrize(("begin", "end"), [(b"[", b"]"), (b"{U\x01a", b"}")])
+@pytest.mark.parametrize(("begin", "end"), [(b"[", b"]"), (b"{U\x01a", b"}")], ids=["array", "object"])
 def test_values_may_lie_in_as_many_others_as_are_allowed(begin, end):
     depth = 0
     value = UbjsonReader(begin * MAX_DEPTH + b"Z" + end * MAX_DEPTH).value(0)
