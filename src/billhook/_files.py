@@ -40,6 +40,12 @@ TEMPORARY = ".billhook-"
 DTYPES = ("|b1", "<i4", "<i8", "<f4", "<f8", "|u1", "<u2", "<u4", "<u8")
 
 
+def check_file_name(path: str | os.PathLike[str]) -> None:
+    """Refuse the empty name of a file to write."""
+    if not os.fspath(path):
+        raise ValueError("the name of the file to write is empty")
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file that takes the place of `path` at the end; after an error all is as it was.
@@ -49,8 +55,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path : path of a file
         Its folder must exist; a file there is replaced, and its permissions are kept.
     """
-    if not os.fspath(path):
-        raise ValueError("the name of the file to write is empty")
+    check_file_name(path)
     target = Path(path).resolve()  # a link stays a link
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", str(path))

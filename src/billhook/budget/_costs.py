@@ -109,8 +109,7 @@ def _read(path: str | PathLike[str]) -> dict[str, dict[str, float]]:
     for other in others:
         if other in table.left_out or isinstance(columns[other], Categorical):
             raise ValueError(f"{path} holds text among the costs in column {other!r}: write numbers")
-        # What is no Categorical is an array of numbers.
-        for name, cost in zip(names, columns[other].tolist(), strict=True):  # type: ignore[union-attr]
+        for name, cost in zip(names, columns[other].tolist(), strict=True):  # type: ignore[union-attr]  # of numbers
             costs[name][other] = cost
     return costs
 

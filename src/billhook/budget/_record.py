@@ -96,7 +96,7 @@ class SearchRecord:
         now = RowsRecord.of(rows)
         for what, before, after in zip(("rows", "features", "classes"), self.rows, now, strict=True):
             if before != after:
-                # Rows are a number; the others are names.
+                # Rows are a number, and the others names, which mypy cannot know.
                 said = (before, after) if what == "rows" else (len(before), len(after))  # type: ignore[arg-type]
                 raise ValueError(
                     f"the table is not that of the fit to go on from: it had {said[0]:,} {what}, and this one has "

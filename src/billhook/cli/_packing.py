@@ -5,7 +5,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
-from billhook._files import atomic_write
+from billhook._files import atomic_write, check_file_name
 from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
 from billhook.packing import Packed, pack
@@ -42,8 +42,7 @@ def _threshold_bits(text: str | None) -> Any:
 
 def check_blob(path: str, arguments: argparse.Namespace) -> None:
     """Refuse to write a blob over what is there, over what it is made from in any case, and where it cannot be."""
-    if not path:
-        raise ValueError("the name of the file to write is empty")
+    check_file_name(path)
     blob = Path(path).resolve()
     if blob.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; give the name of a file in it", path)

@@ -1,6 +1,7 @@
 """Work on a Dask cluster, for rows that no single machine holds."""
 
 from billhook.cluster._client import (
+    MOST_SECONDS,
     WORKER_TIMEOUT,
     ClusterError,
     check_worker_timeout,
@@ -15,6 +16,7 @@ from billhook.cluster._map import ClusterWorkers, map_on_cluster
 from billhook.cluster._partitions import Partition, Partitions
 
 __all__ = [
+    "MOST_SECONDS",
     "WORKER_TIMEOUT",
     "ClusterError",
     "ClusterWorkers",

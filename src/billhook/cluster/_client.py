@@ -16,6 +16,7 @@ Result = TypeVar("Result")
 ATTEMPTS = 5
 # Seconds: without any worker until giving up, between two looks whether there are any, and until a scheduler answers.
 WORKER_TIMEOUT, PAUSE, TO_CONNECT = 600.0, 2.0, 10.0
+# Longer than anyone waits.
 MOST_SECONDS = 10_000_000.0
 # Seconds without any worker until that is said, and until it is said again.
 UNTIL_SAID, BETWEEN_SAYINGS = 2.0, 30.0

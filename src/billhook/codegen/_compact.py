@@ -1,5 +1,7 @@
 """The compact layout in C: the bytes of a Packed, and a small program that reads them."""
 
+from string import Template
+
 import numpy as np
 
 from billhook.codegen._codes import counters, find_codes, functions_of_codes, widths_of_codes
@@ -297,30 +299,32 @@ def _pass_shapes(packed: Packed, node: str) -> str:
 
 def _shapes(packed: Packed) -> str:
     """Return what reads and counts shapes."""
-    pass_bytes = f"#if {HAS_LPM}\n{PASS_BYTES}#endif\n" if _passes_bytes(packed) else ""
-    if _most_splits(packed) < 2**7:
-        pass_bytes = pass_bytes.replace("uint16_t", "uint8_t").replace(
-            "add %A1, %4\\n\\tadc %B1, __zero_reg__", "add %1, %4"
-        )
-    return SHAPES.replace("PASS_BYTES", pass_bytes)
+    pass_bytes = ""
+    if _passes_bytes(packed):
+        ones, add = ONE_BYTE if _most_splits(packed) < 2**7 else TWO_BYTES
+        pass_bytes = f"#if {HAS_LPM}\n{PASS_BYTES.substitute(ones=ones, add=add)}#endif\n"
+    return SHAPES.substitute(pass_bytes=pass_bytes)
 
 
+# The type of a count of ones, and how the assembler adds to it.
+ONE_BYTE = ("uint8_t", "add %1, %4")
+TWO_BYTES = ("uint16_t", "add %A1, %4\\n\\tadc %B1, __zero_reg__")
 # A byte in 22 cycles: its ones by pairs, by four and by eight.
-PASS_BYTES = """/* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after them. */
-static INLINE uint16_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
+PASS_BYTES = Template("""/* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after. */
+static INLINE $ones pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
 {
     uint8_t part, bits = *some;
-    uint16_t ones = 0;
+    $ones ones = 0;
     __asm__("1:\\n\\tmov %3, %4\\n\\tlsr %3\\n\\tandi %3, 0x55\\n\\tsub %4, %3\\n\\t"
             "mov %3, %4\\n\\tandi %3, 0x33\\n\\tlsr %4\\n\\tlsr %4\\n\\tandi %4, 0x33\\n\\tadd %4, %3\\n\\t"
             "mov %3, %4\\n\\tswap %3\\n\\tadd %4, %3\\n\\tandi %4, 0x0F\\n\\t"
-            "add %A1, %4\\n\\tadc %B1, __zero_reg__\\n\\tlpm %4, Z+\\n\\tdec %2\\n\\tbrne 1b"
+            "$add\\n\\tlpm %4, Z+\\n\\tdec %2\\n\\tbrne 1b"
             : "+z"(next), "+r"(ones), "+r"(n), "=&d"(part), "+d"(bits));
     *some = bits;
     return ones;
 }
-"""
-SHAPES = """/* Shapes are read so many bits at a time. */
+""")
+SHAPES = Template("""/* Shapes are read so many bits at a time. */
 #if defined(__AVR__)
 typedef uint8_t shapes_t;
 #define SHAPES(at) BYTE(at)
@@ -340,7 +344,7 @@ static INLINE uint8_t ones_of(uint8_t bits)
     bits = (uint8_t)((bits & 0x33) + (bits >> 2 & 0x33));
     return (uint8_t)((bits + (bits >> 4)) & 15);
 }
-PASS_BYTES#else
+${pass_bytes}#else
 typedef uint32_t shapes_t;
 #define SHAPES(at) WORD(at)
 #define N_SHAPES 32
@@ -352,4 +356,4 @@ static INLINE uint32_t ones_of(uint32_t bits)
     return ((bits + (bits >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
 }
 #endif
-"""
+""")

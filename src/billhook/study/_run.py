@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from joblib import effective_n_jobs
 
 from billhook.analysis import FAILED, TIMED_OUT
-from billhook.cluster import WORKER_TIMEOUT, check_worker_timeout
+from billhook.cluster import MOST_SECONDS, WORKER_TIMEOUT, check_worker_timeout
 from billhook.study._dask_backend import DaskBackend
 from billhook.study._local_backend import LocalBackend
 from billhook.study._plan import DatasetSummary, by_memory, plan_of
@@ -31,7 +31,6 @@ PRUNED_BY = {"training": "the training rows", "dedicated": "a third of the train
 # Results depend on these.
 VERSIONED = ("billhook", "numpy", "scikit-learn", "scipy", "xgboost", "xgboost-cpu")
 RETRIED = (FAILED, TIMED_OUT)
-MOST_SECONDS = 10_000_000.0
 Progress = Callable[[int, int, str], None]
 
 

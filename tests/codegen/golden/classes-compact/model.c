@@ -167,7 +167,7 @@ static INLINE uint8_t ones_of(uint8_t bits)
     return (uint8_t)((bits + (bits >> 4)) & 15);
 }
 #if defined(__AVR__) && defined(__AVR_HAVE_LPMX__)
-/* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after them. */
+/* Count the ones of shapes and of those in the next n - 1 bytes, and read the byte after. */
 static INLINE uint8_t pass_bytes(const uint8_t *next, uint8_t n, uint8_t *some)
 {
     uint8_t part, bits = *some;

@@ -3,7 +3,8 @@
 
 /* A model that takes the place of the one in flash without a new firmware: it comes byte by byte, over a cable or over
  * the air, is kept (in the EEPROM on AVR, in memory elsewhere), and is used only if bh_open finds nothing wrong and it
- * takes the rows of this program. What was received before stays until then, if both have room; else the one in flash is what there is meanwhile. */
+ * takes the rows of this program. What was received before stays until then, if both have room; else the one in flash
+ * is what there is meanwhile. */
 
 #include "billhook.h"
 
