@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
 from billhook.budget import TooSmallError, TrainingRows, fit
 from billhook.budget import _search as searching
 from billhook.budget._executors import ThreadExecutor
+from billhook.budget._finals import all_different
 from billhook.budget._scoring import score_of
 from billhook.budget._search import Clock, Search
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial, is_sensible, neighbours
 from billhook.budget._splits import FIRST_FINAL
-from billhook.budget._trial_runner import ALL, TrialRunner, batches_of
+from billhook.budget._trial_outcome import batches_of
+from billhook.budget._trial_runner import ALL, TrialRunner
 from billhook.cluster import ClusterError
 
 
@@ -160,6 +162,51 @@ def test_trials_that_come_to_the_same_model_are_compared_once():
     assert first == second != third
     assert len(search.candidates(4_000)) == 3
     assert len(search._finalists(4_000, 8)) == 2
+
+
+def test_a_cap_that_trees_do_not_reach_is_not_tried_as_another_model():
+    runner = runner_of(load_iris)
+    search = search_of(runner, (600,), n_trials=10)
+    free = Trial(600, runner.canonical(GrowthConfig("boosted", 8, 0.3, 5, 16)), CompressionConfig())
+
+    def capped(most):
+        return replace(free, growth=replace(free.growth, max_tests=most))
+
+    search._run([free, capped(64), capped(128)], 0, is_quick=True)
+    _, first, second = (search.outcomes[trial][0] for trial in (free, capped(64), capped(128)))
+    assert first.packed == second.packed
+    assert 0 < first.n_tests == second.n_tests < 64
+    assert search._canonical([free, capped(256), capped(512)]) == [free]
+    # What was cut off by its cap says nothing of others.
+    search.outcomes = {capped(64): {0: replace(first, n_tests=64)}}
+    assert search._canonical([free, capped(128)]) == [free, capped(128)]
+    search.outcomes = {free: {0: replace(first, n_tests=100)}}
+    assert search._canonical([capped(64), capped(100), capped(128)]) == [capped(64), capped(100), free]
+
+
+def test_of_trials_that_come_to_the_same_model_the_first_counts():
+    runner = runner_of(load_iris)
+    search = search_of(runner, (2_000,), n_trials=2)
+    stumps = replace(runner.canonical(GrowthConfig("boosted", 2, 0.3, 5, 16)), max_tests=1)
+    small = Trial(2_000, stumps, CompressionConfig(rounding="alone"))
+    other = replace(small, compression=CompressionConfig(leaf_bits=8, rounding="alone"))
+    search._run([small, replace(small, budget=4_000), other], 0, is_quick=True)
+    found = search.candidates(4_000)
+    different = list(all_different(found))
+    assert (len(found), len(different)) == (3, 2)
+    assert different[0].packed == found[0].packed != different[1].packed
+
+
+def test_the_best_of_many_trials_meet_one_split_more(monkeypatch):
+    monkeypatch.setattr(searching, "DEEPER_AFTER", 8)
+    search = search_of(runner_of(load_wine), (300,), n_trials=40)
+    search.n_splits, search.most_splits = 1, 3
+    search._explore()
+    assert search.n_splits == 3
+    n_on = [sum(number in by_split for by_split in search.outcomes.values()) for number in range(3)]
+    assert n_on[0] == 40 > n_on[1] >= n_on[2] >= 2
+    best = search.candidates(300)[0]
+    assert len(best.scores) == 3
 
 
 def test_of_numbers_as_many_are_compared_as_there_is_room_for():

@@ -28,7 +28,8 @@ from billhook.budget._portfolio import MORE_CLASSES
 from billhook.budget._scoring import AsEstimator, highest_score, perfect_score, score_of
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial
 from billhook.budget._splits import FIRST_FINAL
-from billhook.budget._trial_runner import TrialRunner, batches_of
+from billhook.budget._trial_outcome import batches_of
+from billhook.budget._trial_runner import TrialRunner
 from billhook.tables import Categorical, Table, read_table, table_of_frame
 
 

@@ -9,6 +9,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 
 import naive.growing as naive
 from billhook.growing import BinnedRows, Boosting, forest_of_trees, grow_random_forest
+from billhook.growing._drawn_rows import drawn_rows, row_keys
 from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
 
@@ -106,7 +107,8 @@ def test_every_split_is_the_best_and_every_leaf_a_newton_step(loss, missing, row
             shape = error[order][np.searchsorted(np.cumsum(weight[order]), 0.9 * weight.sum())]
         g, h = gradients(loss, before, target, weight, n_classes, shape)
         if row_share < 1.0:  # what is not drawn is sent through the tree, and does not count
-            drawn = np.random.default_rng([11, number]).random(len(codes)) < row_share
+            drawn = naive.is_drawn(codes, row_share, 11, number)
+            assert 0.4 < drawn.mean() < 0.8
             g, h = g * drawn[:, None], h * drawn[:, None]
         rows_of = {0: np.arange(len(codes))}
         gains = []
@@ -293,6 +295,41 @@ def test_tests_in_use_are_preferred_and_capped():
     assert capped <= 6 < reused < free
     assert n_capped > 30
     assert n_splits == 72
+
+
+def test_equal_rows_are_drawn_together_and_others_by_chance():
+    codes, n_bins, has_missing = made_up(16, n_rows=4_000, n_features=6)
+    keys = row_keys(BinnedRows.of(codes, n_bins, has_missing))
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(4_000), 2))
+    of_pairs = row_keys(BinnedRows.of(codes[order], n_bins, has_missing))
+    assert (of_pairs == keys[order]).all()
+    assert np.unique(keys).size == np.unique(codes, axis=0).shape[0]
+    drawn = np.array([drawn_rows(keys, 0.9, 5, tree) for tree in range(60)])
+    assert drawn[7].tolist() == naive.is_drawn(codes, 0.9, 5, 7).tolist()
+    assert (drawn.mean(axis=1) > 0.88).all()
+    assert (drawn.mean(axis=1) < 0.92).all()
+    # Each row is left out of about six of sixty trees, and what is left out of one tells nothing of another.
+    left_out = (~drawn).sum(axis=0)
+    assert left_out.var() == pytest.approx(60 * 0.9 * 0.1, rel=0.1)
+    assert abs(np.corrcoef(drawn)[~np.eye(60, dtype=bool)]).max() < 0.09
+    assert (drawn_rows(keys, 0.9, 6, 7) != drawn[7]).any()
+    assert drawn_rows(keys, 1.0, 5, 7).all()
+
+
+def test_of_drawn_rows_one_that_counts_twice_is_as_good_as_two():
+    codes, n_bins, has_missing = made_up(17, n_rows=600, n_features=5)
+    target = targets(codes, "logistic", 18)
+    weight = np.random.default_rng(19).integers(1, 4, 600)
+    grown = []
+    for n_times, weights in ((np.ones(600, np.int64), weight), (weight, np.ones(weight.sum()))):
+        rows = BinnedRows.of(np.repeat(codes, n_times, axis=0), n_bins, has_missing)
+        options = {"max_leaves": 8, "learning_rate": 0.3, "row_share": 0.8, "seed": 3}
+        boosting = Boosting(rows, np.repeat(target, n_times), weights.astype(float), loss="logistic", **options)
+        grown.append([boosting.grow() for _ in range(5)])
+    for weighed, repeated in zip(*grown, strict=True):
+        assert (weighed.feature == repeated.feature).all()
+        assert (weighed.bin == repeated.bin).all()
+        assert weighed.value == pytest.approx(repeated.value, abs=1e-5)
 
 
 def test_features_drawn_for_every_split_depend_on_the_seed_and_the_tree_alone():

@@ -41,3 +41,18 @@ def leaf_value(g, h, *, l2, learning_rate, min_weight, n_outputs):
     """Return the Newton step of a leaf."""
     counts = np.full(n_outputs, True) if n_outputs == 1 else h >= min_weight
     return np.where(counts, -learning_rate * g / np.maximum(h + l2, 1e-300), 0.0)
+
+
+def is_drawn(codes, share, seed, tree):
+    """Return which rows (of codes) are drawn for a tree: by the bits of a number that is made of what is in them."""
+
+    def mixed(number):  # SplitMix64
+        number = (number + 0x9E3779B97F4A7C15) % 2**64
+        number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        number = (number ^ number >> 27) * 0x94D049BB133111EB % 2**64
+        return number ^ number >> 31
+
+    factors = [mixed(feature + 1) | 1 for feature in range(codes.shape[1])]
+    start = mixed((mixed(seed) + tree) % 2**64)
+    keys = [sum(int(code) * factor for code, factor in zip(row, factors, strict=True)) % 2**64 for row in codes]
+    return np.array([mixed(key ^ start) < share * 2**64 for key in keys])

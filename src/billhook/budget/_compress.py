@@ -101,6 +101,14 @@ class CompressedStages(NamedTuple):
     packed: Packed
     saved: int = 0
 
+    @property
+    def n_tests(self) -> int:
+        """How many different tests the trees that it started from ask."""
+        forest = self.grown
+        splits = forest.feature >= 0
+        tests = (forest.feature[splits], forest.threshold[splits], forest.missing_left[splits])
+        return int(np.unique(np.stack(tests), axis=1).shape[1])
+
 
 def compress(
     grown: Forest, coding: Coding, compression: CompressionConfig, budget: int, rows: CodedRows, *, saved: int = 0

@@ -1,8 +1,8 @@
 """The finals: the best trials are compared on other splits of the rows, fewer of them after each."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from itertools import zip_longest
+from collections.abc import Callable, Iterator
+from itertools import islice, zip_longest
 
 import numpy as np
 
@@ -31,15 +31,9 @@ class Finals(TimedResults):
     ----------
     n_trials : int, optional
         If it is given, the clock does not count.
-    share_of_last : float
-        The share of the trials that the last budget gets.
-    perfect : float, optional
-        The score of a model without a mistake.
     """
 
     n_trials: int | None
-    share_of_last: float
-    perfect: float | None
 
     @abstractmethod
     def _run(
@@ -60,6 +54,7 @@ class Finals(TimedResults):
         def is_enough() -> bool:
             return self.n_trials is None and self.is_late(1.0)
 
+        self.reserve_draws()
         self._choose_how_to_compare()
         for number, n_left in zip(final_splits(self.comparing.rows, len(FINALISTS)), FINALISTS, strict=False):
             if is_enough():
@@ -85,7 +80,7 @@ class Finals(TimedResults):
 
     def _finalists(self, budget: int, most: int, *, final: bool = False) -> list[Candidate]:
         """Return the best for a budget, without those that are far below: at most so many, all different models."""
-        best = _different(self.candidates(budget, final=final), most)
+        best = list(islice(all_different(self.candidates(budget, final=final)), most))
         # By how much scores differ by chance is known of shares of one only; of numbers, a single row can be far off.
         if not best or self.perfect != 1.0 or self.trying.rows.classes is None:
             return best
@@ -129,10 +124,6 @@ class Finals(TimedResults):
         for trial, by_split in self.outcomes.items():
             self.outcomes[trial] = {number: by_split[number] for number in by_split if number < FIRST_FINAL}
 
-    @property
-    def _counts_last_most(self) -> bool:
-        return self.share_of_last > 1.0 / len(self.budgets)
-
     def _in_order(self) -> list[int]:
         """Return the budgets, the last first if it counts most; else the smaller ones, which are quicker, first."""
         return sorted(self.budgets, reverse=self._counts_last_most)
@@ -145,15 +136,13 @@ class Finals(TimedResults):
         return float(chance / np.sqrt(self.trying.n_held_out))
 
 
-def _different(candidates: list[Candidate], most: int) -> list[Candidate]:
-    """Return the first candidates whose models are not the same, at most so many.
+def all_different(candidates: list[Candidate]) -> Iterator[Candidate]:
+    """Yield the candidates whose models are not those of one before.
 
     Trials that aim at different sizes come to the same model where all that is grown fits the smaller one.
     """
-    different: list[Candidate] = []
+    seen: list[Candidate] = []
     for one in candidates:
-        if len(different) == most:
-            break
-        if not any(one.packed == other.packed and one.encoding == other.encoding for other in different):
-            different.append(one)
-    return different
+        if not any(one.packed == other.packed and one.encoding == other.encoding for other in seen):
+            seen.append(one)
+            yield one

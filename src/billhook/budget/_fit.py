@@ -143,6 +143,7 @@ def fit(
         perfect=perfect_score(scoring),
         shares_tests=shares_tests,
         first=() if resume is None else resume.best,
+        may_draw=final is None and user_ensemble is None,
     )
     if resume is not None:
         resume.check(rows)
@@ -221,7 +222,16 @@ def search_budgets(
     runner = TrialRunner(rows, score_of(None, rows), seed)
     share = 1.0 / len(budgets)
     clock = Clock(time_limit, now)
-    search = Search(runner, budgets, ThreadExecutor(1), clock, n_trials=n_trials, share_of_last=share)
+    search = Search(
+        runner,
+        budgets,
+        ThreadExecutor(1),
+        clock,
+        n_trials=n_trials,
+        share_of_last=share,
+        perfect=perfect_score(None),
+        may_settle=False,
+    )
     search.run()
     return search
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._space import GrowthConfig
+from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import Split, TrainingRows
 from billhook.forest import Forest
 from billhook.growing import BinnedRows, Boosting, forest_of_trees, grow_random_forest
@@ -19,6 +19,13 @@ from billhook.pruning import pruning_order
 N_TREES = 64
 # Choosing trees needs no more rows.
 PRUNING_ROWS = 10_000
+# What a split takes at least, beside its leaf: its place in the tree, and its test.
+LEAST_SPLIT_BITS = 8.0
+TESTS_PER_BIN = 4
+# More are not grown in the time that a trial may take.
+MOST_TREES = 500
+# Trees of a draw are grown on this share of the rows. A tree takes a seed, each its own.
+DRAWN_SHARE, SEEDS_OF_TREES = 0.9, 100_000
 
 
 class GrowingEnsemble:
@@ -162,9 +169,9 @@ def new_boosting(
         reuse_factor=growth.reuse_factor,
         quantile=rows.loss.quantile,
         l2=growth.l2,
-        row_share=growth.row_share,
+        row_share=min(growth.row_share, DRAWN_SHARE) if growth.draw else growth.row_share,
         column_share=growth.column_share,
-        seed=seed,
+        seed=seed + growth.draw * SEEDS_OF_TREES,
     )
     return ScaledBoosting(boosting, middle, width)
 
@@ -179,6 +186,19 @@ def standardised(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[
 def n_rounds(growth: GrowthConfig, n_leaves: int) -> int:
     """Return how many boosted trees have so many leaves."""
     return max(1, -(-n_leaves // growth.leaves))
+
+
+def leaves_for(trial: Trial, n_features: int, n_values: int) -> int:
+    """Return about how many leaves fit a budget, and so many times over; rather too many."""
+    growth, compression = trial.growth, trial.compression
+    n_tests = min(TESTS_PER_BIN * growth.bins, growth.max_tests or np.inf)
+    test_bits = min(np.log2(n_tests), growth.bits + np.log2(n_features))
+    leaf_bits = compression.leaf_bits * n_values
+    if compression.codebook is not None:
+        leaf_bits = min(leaf_bits, int(np.log2(compression.codebook)))
+    bits = max(LEAST_SPLIT_BITS, 2.0 + test_bits + leaf_bits)
+    most = (MOST_TREES - 1) * growth.leaves
+    return min(int(8 * trial.budget * compression.overgrow / bits), most) + growth.leaves
 
 
 def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows, names: tuple[str, ...] | None) -> Forest:

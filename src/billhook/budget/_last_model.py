@@ -45,6 +45,9 @@ def learn_last(search: Search, best: Candidate, final: Callable[[Trial], Packed]
     `final` makes the model of a trial, by default from the rows of the search.
     """
     clock, whole, trial = search.clock, search.whole, best.trial
+    learned = search.last_model(best, search.budgets[-1])
+    if learned is not None:
+        return LastModel(learned)
     n_rows = most = whole.n_rows_of_last(trial)
     too_short = f"time_limit={clock.limit or 0:g} was too short to learn from all"
     at_hand = LastModel(best.packed, round(search.n_learned_from(best)), too_short, best.encoding)

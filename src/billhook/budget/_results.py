@@ -63,6 +63,8 @@ class TrialResults:
         Which of these the best for each budget were compared on, whatever size they had aimed at.
     finals_are_quick : bool
         Whether models of finalists were made as those of trials: then what was known of these counts as well.
+    drawn : dict of Trial to list of TrialOutcome
+        What came of other draws of the best trials, which have learned from all rows.
     """
 
     budgets: tuple[int, ...]
@@ -71,6 +73,7 @@ class TrialResults:
     final_splits: list[int]
     compared_on: dict[int, list[int]]
     finals_are_quick: bool
+    drawn: dict[Trial, list[TrialOutcome]]
 
     def candidates(self, budget: int | None = None, *, final: bool = False) -> list[Candidate]:
         """Return the trials whose models fit a budget, the best first; with `final`, those compared on final splits.
@@ -151,6 +154,22 @@ class TrialResults:
             return next(iter(finalists or tried), None)
         was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
         return _smallest_as_good(finalists) if was_compared else tried[0]
+
+    def last_model(self, best: Candidate, budget: int) -> Packed | None:
+        """Return the best of the models that the search has learned from all rows, if it has."""
+        fitting = [one for one in self.drawn.get(best.trial, []) if one.packed and one.packed.nbytes <= budget]
+        return best_fit(fitting).packed if fitting else None
+
+
+def best_fit(drawn: list[TrialOutcome]) -> TrialOutcome:
+    """Return the model that fits the rows that all have learned from best: by the mean rank of score and log loss."""
+    # Rounded: weights are summed in the order of the rows, which must not choose among equals.
+    fits = np.round([(one.fit_score or 0.0, -(one.fit_loss or 0.0)) for one in drawn], 9)
+
+    def n_better(place: int) -> int:
+        return int((fits > fits[place]).sum())
+
+    return drawn[min(range(len(drawn)), key=n_better)]
 
 
 @lru_cache(maxsize=10_000)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Literal
 
 import numpy as np
@@ -13,19 +13,22 @@ from billhook._deadline import OutOfTimeError, TimeLimit, within
 from billhook._interruption import is_interruption
 from billhook._out_of_memory import is_out_of_memory
 from billhook.budget._clock import Clock
+from billhook.budget._endings import Endings
 from billhook.budget._executors import Executor
-from billhook.budget._finals import FINALISTS, Finals
+from billhook.budget._finals import FINALISTS, all_different
 from billhook.budget._portfolio import first_trials
 from billhook.budget._smooth_targets import can_be_smoothed
-from billhook.budget._space import AS_XGBOOST, QUICKEST, Trial, is_sensible, neighbours
-from billhook.budget._splits import final_splits, most_splits
-from billhook.budget._trial_outcome import TrialBatch
-from billhook.budget._trial_runner import TrialRunner, batches_of
+from billhook.budget._space import AS_XGBOOST, MAX_TESTS, QUICKEST, Trial, is_sensible, neighbours
+from billhook.budget._splits import most_splits
+from billhook.budget._trial_outcome import TrialBatch, batches_of
+from billhook.budget._trial_runner import TrialRunner
 from billhook.packing import Packed
 
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 ENOUGH_TRIALS = 50
+# After each so many trials the best so many are compared on one split more.
+DEEPER_AFTER, DEEPER_OF_LAST, MOST_SPLITS_OF_BEST = 100, 24, 5
 # Rows that trials and finalists learn from; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # The shares of the time, without that for the last model, at which trying stops, at the earliest and at the latest:
@@ -40,7 +43,7 @@ FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
 @dataclass
-class Search(Finals):
+class Search(Endings):
     """A search for the best models of at most some numbers of bytes, ascending; the last counts most.
 
     Attributes
@@ -59,11 +62,15 @@ class Search(Finals):
     progress : function, optional
         Called after each batch with the search.
     perfect : float, optional
-        The score of a model without a mistake, if the search may end before its time.
+        The score of a model without a mistake: when one is found, the search ends.
+    may_settle : bool
+        Whether it ends too when little more is to be gained.
     shares_tests : bool
         Whether trees can be grown that prefer tests which are in use, and learn smoothed targets.
     first : tuple of Trial
         What is tried first, as the best of an earlier search.
+    may_draw : bool
+        Whether the search may learn last models, several of each.
     """
 
     whole: TrialRunner
@@ -78,12 +85,17 @@ class Search(Finals):
     perfect: float | None = None
     shares_tests: bool = True
     first: tuple[Trial, ...] = ()
+    may_draw: bool = True
+    may_settle: bool = True
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.trying.n_held_out)
         self.n_splits = most_splits(self.trying.rows, int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out)))))
-        self.outcomes = {}
+        self.most_splits = most_splits(self.trying.rows, MOST_SPLITS_OF_BEST)
+        self.n_deeper = 0
+        self.outcomes, self.drawn = {}, {}
+        self.seconds_to_draw = 0.0
         self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
         self.can_smooth = can_be_smoothed(self.whole.rows)  # the last model learns from all of them
         self.stage = "evaluating"
@@ -94,7 +106,6 @@ class Search(Finals):
         self.is_interrupted = self.is_out_of_memory = False
         self.is_built = False
         self.ended_early = ""  # why
-        self.best_scores: list[float] = []  # after so many trials
 
     def run(self) -> None:
         """Try, then compare the best on other splits; stop early at the end of the time, or by an error that may."""
@@ -102,6 +113,8 @@ class Search(Finals):
             self._explore()
             self.stage = "comparing the best"
             self._compare()
+            self.stage = "learning from all rows"
+            self._draw()
         except (Exception, KeyboardInterrupt) as error:
             self.end(error)
         self.stage = "learning from all rows"
@@ -122,6 +135,9 @@ class Search(Finals):
         """Return the best model that fits a budget, learned from all rows, or as many as there is memory for."""
         best = self.best(budget)
         assert best is not None
+        learned = self.last_model(best, budget)
+        if learned is not None:
+            return learned
         if self.whole is not self.comparing:  # many rows take much memory
             self.trying.clear_caches()
             self.comparing.clear_caches()
@@ -180,6 +196,7 @@ class Search(Finals):
             if not trials:
                 return
             self._try(trials, is_stopping=True)
+            self._try_deeper()
             if self._is_perfect() or self._is_settled(least):
                 return
 
@@ -205,36 +222,6 @@ class Search(Finals):
     def _explore_end(self) -> TimeLimit | None:
         return self.clock.until(self.end_at(self._explore_until() + BREAK_OFF_LATER))
 
-    # Whether more can be expected
-
-    def _is_perfect(self) -> bool:
-        """Whether a model makes no mistake on the rows of all splits, those of finalists too: then it is the best."""
-        if self.n_trials is not None or self.perfect is None:
-            return False
-        perfect = [one.trial for one in self.candidates(self.budgets[-1]) if one.score >= self.perfect]
-        # Those that were not confirmed before are no longer among them.
-        tried = [all(outcome.score >= self.perfect for outcome in self.outcomes[trial].values()) for trial in perfect]
-        if not any(tried):
-            return False
-        trial = perfect[tried.index(True)]
-        for number in final_splits(self.comparing.rows, len(FINALISTS)):
-            self._run([trial], number, is_quick=False, until=self._compare_end)
-            if number not in self.outcomes[trial] or self.outcomes[trial][number].score < self.perfect:
-                return False
-        self.ended_early = "a model without a mistake on the rows held out was found"
-        return True
-
-    def _is_settled(self, least: int) -> bool:
-        """Whether the last half of the trials, `least` or more in all, gained less than a standard error."""
-        best = self.best(self.budgets[-1])
-        if self.n_trials is not None or self.perfect != 1.0 or best is None:
-            return False
-        error = self._spread(best.score) / np.sqrt(self.n_splits)
-        if self.n_done < least or best.score - self.best_scores[self.n_done // 2 - 1] >= error:
-            return False
-        self.ended_early = "the last half of its configurations gained less than a standard error"
-        return True
-
     def _try(self, trials: list[Trial], *, is_stopping: bool = False) -> None:
         """Run trials on all splits, but those that do badly on the first not on the others."""
         if self.n_trials is not None:
@@ -244,8 +231,25 @@ class Search(Finals):
             if number:
                 trials = self._promising(trials, number)
             self._run(trials, number, is_quick=True, is_enough=is_enough, until=self._explore_end)
-        best = self.best(self.budgets[-1])
-        self.best_scores += [-np.inf if best is None else best.score] * (self.n_done - len(self.best_scores))
+        self.reserve_draws()
+
+    def _try_deeper(self) -> None:
+        """Compare the best on one more split after so many trials: one of many is best by chance."""
+        n_each = self.n_done if self._counts_last_most else self.n_done // len(self.budgets)
+        if self.n_splits >= self.most_splits or n_each < DEEPER_AFTER * (self.n_deeper + 1):
+            return
+        most = DEEPER_OF_LAST if self._counts_last_most else -(-2 * DEEPER_OF_LAST // len(self.budgets))
+        best = []
+        for budget in self.budgets:
+            n_kept = most if budget == self.budgets[-1] or not self._counts_last_most else most // 2
+            different = islice(all_different(self.candidates(budget)), n_kept)
+            best += [one.trial for one in different]
+        number = self.n_splits
+        best = self._promising(list(dict.fromkeys(best)), number)
+        self._run(best, number, is_quick=True, is_enough=self._is_time_up, until=self._explore_end)
+        if sum(number in self.outcomes[trial] for trial in best) >= 2:
+            self.n_splits += 1
+            self.n_deeper += 1
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
         """Return the trials, of those that ran on all splits so far, that may still come to be among the best."""
@@ -298,7 +302,7 @@ class Search(Finals):
         wanted = chain((LEAST_BATCH // 2, LEAST_BATCH // 4, LEAST_BATCH // 4), repeat(LEAST_BATCH))
         beside = self._canonical(self._best_beside(budget))
         trials: dict[Trial, None] = dict.fromkeys(trial for trial in beside if trial not in self.outcomes)
-        for candidate in self.candidates(budget) or self.candidates(self.budgets[-1]):
+        for candidate in all_different(self.candidates(budget) or self.candidates(self.budgets[-1])):
             if len(trials) >= LEAST_BATCH:
                 break
             here = replace(candidate.trial, budget=budget)
@@ -328,8 +332,21 @@ class Search(Finals):
                 growth = replace(growth, smoothing=0.0)
             came_to = replace(trial, growth=self.trying.canonical(growth))
             if is_sensible(came_to):
-                canonical[came_to] = None
+                canonical[self._known_by_another_cap(came_to)] = None
         return list(canonical)
+
+    def _known_by_another_cap(self, trial: Trial) -> Trial:
+        """Return the trial that ran and had fewer tests than its cap and this one's, if there is one, else this one.
+
+        The same trees were grown, but for splits that gain as much as others.
+        """
+        cap = trial.growth.max_tests or np.inf
+        for most in MAX_TESTS:
+            other = replace(trial, growth=replace(trial.growth, max_tests=most))
+            n_tests = max((outcome.n_tests for outcome in self.outcomes.get(other, {}).values()), default=0)
+            if 0 < n_tests < min(cap, most or np.inf):
+                return other
+        return trial
 
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""

@@ -35,6 +35,8 @@ class GrowthConfig:
         Of the rows, for every boosted tree, and of the features, for every split of it, that are drawn.
     smoothing : float
         What share of what is learned is what a smooth function says of the rows, and not their targets: of numbers.
+    draw : int
+        Which rows are left out of each tree, a tenth of them at random; of 0, none. Other draws, other trees.
     """
 
     family: EnsembleFamily
@@ -49,6 +51,7 @@ class GrowthConfig:
     row_share: float = 1.0
     column_share: float = 1.0
     smoothing: float = 0.0
+    draw: int = 0
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,11 @@ class Trial:
     budget: int
     growth: GrowthConfig
     compression: CompressionConfig
+
+
+def drawn_as(trial: Trial, draw: int) -> Trial:
+    """Return the trial with another draw of the rows that trees are grown on."""
+    return replace(trial, growth=replace(trial.growth, draw=draw))
 
 
 # Nothing is learned again, and each number is rounded by itself.

@@ -4,12 +4,17 @@ from billhook.budget._clock import Clock
 from billhook.budget._results import Candidate, TrialResults
 from billhook.budget._space import Trial
 from billhook.budget._splits import FIRST_FINAL
-from billhook.budget._trial_runner import TrialRunner
+from billhook.budget._trial_runner import MOST_REGROWN, TrialRunner
 
 # The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
 LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
 # A trial that is not quick takes so many times as long, where leaves are merged or shared: 1.9 to 2.8 times.
 TIMES_AS_LONG = 2.3
+# So much of the time, or what so many last models take, is for learning it several times.
+FOR_DRAWS, DRAWN_MODELS = 0.15, 16
+# A model that makes fewer mistakes on the rows it has learned from, as a share of those on others, fits them too well
+# to tell a lucky one from another.
+LEAST_MISTAKES = 0.5
 # With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
 WORTH_IT = 1.3
 
@@ -20,14 +25,26 @@ class TimedResults(TrialResults):
     Attributes
     ----------
     clock : Clock
+    share_of_last : float
+        The share of the trials that the last budget gets.
     whole, trying, comparing : TrialRunner
         Of all rows, of those that trials are made of, and of those that finalists are compared with.
+    may_draw : bool
+        Whether the search may learn last models, several of each.
+    perfect : float, optional
+        The score of a model without a mistake.
+    seconds_to_draw : float
+        How much of the time is kept for several last models.
     """
 
     clock: Clock
+    share_of_last: float
     whole: TrialRunner
     trying: TrialRunner
     comparing: TrialRunner
+    may_draw: bool
+    perfect: float | None
+    seconds_to_draw: float
 
     def is_late(self, share: float) -> bool:
         """Whether this share of the time, without what the last model will take, is gone."""
@@ -42,7 +59,36 @@ class TimedResults(TrialResults):
         if seconds > most:  # it can learn from some rows only
             n_rows = most / seconds * self.whole.n_rows_of_last(best.trial)
             seconds = most if n_rows >= WORTH_IT * self.n_learned_from(best) else 0.0
+        seconds = max(seconds, self.seconds_to_draw)
         return share * (self.clock.end - seconds)
+
+    @property
+    def _counts_last_most(self) -> bool:
+        return self.share_of_last > 1.0 / len(self.budgets)
+
+    def to_draw(self) -> list[Trial]:
+        """Return the best trials of the budgets that count, if several last models of these may be learned."""
+        counting = self.budgets[-1:] if self._counts_last_most else self.budgets
+        found = [self.best(budget) for budget in counting]
+        return list(dict.fromkeys(one.trial for one in found if one is not None and self.can_draw(one)))
+
+    def reserve_draws(self) -> None:
+        """Keep time for several last models, of what is best so far."""
+        seconds = DRAWN_MODELS * sum(map(self.seconds_of_last, self.to_draw()))
+        self.seconds_to_draw = min(self.clock.at(FOR_DRAWS), seconds)
+
+    def can_draw(self, best: Candidate) -> bool:
+        """Whether several last models may be learned from all rows, and how well they fit these tells which is good.
+
+        It does where they are far from fitting the rows.
+        """
+        trial, n_rows = best.trial, self.whole.rows.n_rows
+        is_few = n_rows <= MOST_REGROWN and self.whole.n_rows_of_last(trial) == n_rows
+        if not self.may_draw or not is_few or trial.growth.family != "boosted" or self.perfect is None:
+            return False
+        fits = [one.fit_score for one in self.outcomes[trial].values() if one.fit_score is not None]
+        mistakes = self.perfect - max(fits, default=self.perfect)
+        return 0.0 < mistakes >= LEAST_MISTAKES * (self.perfect - best.score)
 
     def n_learned_from(self, candidate: Candidate) -> float:
         """Return about how many rows the model of a candidate has learned from."""

@@ -7,14 +7,14 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from billhook._deadline import OutOfTimeError, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
-from billhook.budget._grow import GrowingEnsemble, n_rounds
+from billhook.budget._grow import GrowingEnsemble, leaves_for, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
 from billhook.budget._smooth_targets import can_be_smoothed, smooth_targets
@@ -30,7 +30,7 @@ from billhook.budget._splits import (
     split_rows,
 )
 from billhook.budget._stages import Stage, scored_stages
-from billhook.budget._trial_outcome import TrialBatch, TrialOutcome
+from billhook.budget._trial_outcome import SharedSeconds, TrialBatch, TrialOutcome
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
 from billhook.growing import BinnedRows
@@ -42,20 +42,13 @@ ALL = -1
 KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
 KEPT_TARGETS = 8
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
-# What a split takes at least, beside its leaf: its place in the tree, and its test.
-LEAST_SPLIT_BITS = 8.0
-TESTS_PER_BIN = 4
 # So many tell how long the others will take.
 FIRST_TREES = 3
-# More are not grown in the time that a trial may take.
-MOST_TREES = 500
-
-
-class SharedSeconds(NamedTuple):
-    """How long it took so far to make what trials share, and how long what one of them needs of it."""
-
-    spent: float
-    needed: float
+# How well last models fit is told by so many of the rows that they have learned from; which trees are made a model,
+# and how well those of trials fit, by so many.
+MOST_FITTED, ROWS_TO_PICK_BY = 40_000, 5_000
+# Of more rows the last model is grown once only.
+MOST_REGROWN = 120_000
 
 
 @dataclass(eq=False)
@@ -115,7 +108,11 @@ class TrialRunner:
         split = self.split(batch.split)
         n_leaves = max(self.n_leaves(trial) for trial in batch.trials)
         with within(batch.until):
-            for trial, saved in zip(batch.trials, batch.saved or [0] * len(batch.trials), strict=True):
+            try:
+                trials = [self._best_grown(batch.trials, split)] if batch.only_best else batch.trials
+            except OutOfTimeError:
+                return []
+            for trial, saved in zip(trials, batch.saved or [0] * len(trials), strict=True):
                 try:
                     check_time()
                     outcomes.append(self._outcome(trial, split, n_leaves, saved, is_quick=batch.is_quick))
@@ -127,19 +124,39 @@ class TrialRunner:
         before = self._shared_seconds(trial, split).spent
         start = time.perf_counter()
         packed: Packed | None = None
-        score = -np.inf
+        score, n_tests = -np.inf, 0
         with suppress(TooSmallError):
             stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick, saved=saved)
-            packed, score, saved = stages.packed, self.judge(stages.packed, split), stages.saved
+            packed, saved = stages.packed, stages.saved
+            score = self.judge(packed, split) if split.held_out.size else np.nan
+            n_tests = stages.n_tests
         after = self._shared_seconds(trial, split)
         # What another thread took to grow for both of them may be more than this one waited.
         seconds = max(0.0, time.perf_counter() - start - (after.spent - before)) + after.needed
         is_shown = packed is not None and split.number == FIRST_FINAL
         shown = self._scored(stages, trial, split, score) if is_shown else ()
-        loss = None if packed is None or split.number < FIRST_FINAL else self._loss(packed, split)
         encoding = None if packed is None else self.split_features(split).encoding
-        common = (trial, split.number, score, packed, seconds, after.needed, shown, loss, saved, is_quick)
-        return TrialOutcome(*common, encoding)
+        common = (trial, split.number, score, packed, seconds, after.needed, shown)
+        if packed is None:
+            return TrialOutcome(*common, None, saved, is_quick, encoding)
+        is_last = split.number == ALL
+        some = split.train[:: -(-split.train.size // (MOST_FITTED if is_last else ROWS_TO_PICK_BY))]
+        fit_score, fit_loss = self.judge(packed, split, some), self._loss(packed, split, some) if is_last else None
+        loss = self._loss(packed, split, split.held_out) if split.number >= FIRST_FINAL else None
+        return TrialOutcome(*common, loss, saved, is_quick, encoding, n_tests, fit_score, fit_loss)
+
+    def _best_grown(self, trials: Sequence[Trial], split: Split) -> Trial:
+        """Return the trial whose trees, before they are made to fit a budget, fit the rows best."""
+        some = split.train[:: -(-split.train.size // ROWS_TO_PICK_BY)]
+        labels, y, weight = self.rows.labels[some], self.rows.y[some], self.rows.weight[some]
+
+        def misfit(trial: Trial) -> float:
+            forest, _, codes = self._grown_for(trial, split)
+            if self.score is accuracy:
+                return tempered_log_loss(forest, codes[some], y, weight)
+            return -self.score(forest, codes[some], labels, weight)
+
+        return min(trials, key=misfit)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""
@@ -152,22 +169,27 @@ class TrialRunner:
 
     def build(self, trial: Trial, split: Split, *, is_quick: bool = False, saved: int = 0) -> Packed:
         """Return the model of a trial, learned from the training rows of a split."""
-        return self.stages(trial, split, is_quick=is_quick, saved=saved).packed
+        is_last = split.number == ALL
+        return self.stages(trial, split, is_quick=is_quick, saved=saved, is_last=is_last).packed
 
     def stages(
-        self, trial: Trial, split: Split, *, n_leaves: int | None = None, is_quick: bool = False, saved: int = 0
+        self,
+        trial: Trial,
+        split: Split,
+        *,
+        n_leaves: int | None = None,
+        is_quick: bool = False,
+        saved: int = 0,
+        is_last: bool = False,
     ) -> CompressedStages:
         """Return the model of a trial and the forests on the way to it.
 
         `n_leaves` leaves are grown if other trials of the same ensemble need more. `saved` is what rounding and
-        sharing leaves is expected to save, in bytes.
+        sharing leaves is expected to save, in bytes. Of what `is_last`, nothing is kept.
         """
-        own_leaves = self.n_leaves(trial)
-        forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
-        if trial.growth.family == "boosted":  # not the trees that were grown for another trial
-            forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
+        forest, coding, codes = self._grown_for(trial, split, n_leaves)
         labels = self._learned(trial.growth, split).labels
-        if split.number == ALL:  # it is grown for good
+        if is_last:
             self.clear_caches()
         rows = self.rows
         n_used = np.unique(forest.feature[forest.feature >= 0]).size
@@ -182,19 +204,24 @@ class TrialRunner:
         )
         return compress(forest, coding, trial.compression, trial.budget, coded, saved=saved)
 
-    def judge(self, packed: Packed, split: Split) -> float:
-        """Return the score of a model on the held-out rows."""
-        held_out = split.held_out
-        features = self.features(split)[held_out]
-        return self.score(packed, features, self.rows.labels[held_out], self.rows.weight[held_out])
+    def _grown_for(self, trial: Trial, split: Split, n_leaves: int | None = None) -> tuple[Forest, Coding, RowCodes]:
+        """Return the ensemble of a trial on codes, of which so many leaves are grown, and the codes."""
+        own_leaves = self.n_leaves(trial)
+        forest, coding, codes = self.grown(trial.growth, split, own_leaves if n_leaves is None else n_leaves)
+        if trial.growth.family == "boosted":  # not the trees that were grown for another trial
+            forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
+        return forest, coding, codes
 
-    def _loss(self, packed: Packed, split: Split) -> float | None:
-        """Return the log loss of a model on the held-out rows, if accuracy is what counts."""
+    def judge(self, packed: Packed, split: Split, some: NDArray[np.int64] | None = None) -> float:
+        """Return the score of a model on some rows, by default those that its split holds out."""
+        some = split.held_out if some is None else some
+        return self.score(packed, self.features(split)[some], self.rows.labels[some], self.rows.weight[some])
+
+    def _loss(self, packed: Packed, split: Split, some: NDArray[np.int64]) -> float | None:
+        """Return the log loss of a model of a split on some rows, if accuracy is what counts."""
         if self.score is not accuracy:
             return None
-        held_out = split.held_out
-        features = self.features(split)[held_out]
-        return tempered_log_loss(packed, features, self.rows.y[held_out], self.rows.weight[held_out])
+        return tempered_log_loss(packed, self.features(split)[some], self.rows.y[some], self.rows.weight[some])
 
     def features(self, split: Split) -> NDArray[np.float32]:
         """Return the features of all rows, as learned from the training rows of a split."""
@@ -353,15 +380,7 @@ class TrialRunner:
 
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""
-        growth, compression = trial.growth, trial.compression
-        n_tests = min(TESTS_PER_BIN * growth.bins, growth.max_tests or np.inf)
-        test_bits = min(np.log2(n_tests), growth.bits + np.log2(self.rows.X.shape[1]))
-        leaf_bits = compression.leaf_bits * self.n_values
-        if compression.codebook is not None:
-            leaf_bits = min(leaf_bits, int(np.log2(compression.codebook)))
-        bits = max(LEAST_SPLIT_BITS, 2.0 + test_bits + leaf_bits)
-        most = (MOST_TREES - 1) * growth.leaves
-        return min(int(8 * trial.budget * compression.overgrow / bits), most) + growth.leaves
+        return leaves_for(trial, self.rows.X.shape[1], self.n_values)
 
     def _cached(self, cache: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
         with self._lock:
@@ -379,13 +398,3 @@ class TrialRunner:
 def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
     """Return the key of what is made of the training rows of a split; all rows may be fewer than there are."""
     return what, split.number, split.train.size
-
-
-def batches_of(trials: Sequence[Trial], split: int, *, is_quick: bool, is_in_order: bool = False) -> list[TrialBatch]:
-    """Return the batches of trials on a split: one for each growth and budget; in order, one for each trial."""
-    if is_in_order:  # where there may be no time for the last, which could share with the first
-        return [TrialBatch(trial.growth, split, is_quick, (trial,)) for trial in trials]
-    alike: dict[tuple[GrowthConfig, int], list[Trial]] = {}
-    for trial in trials:
-        alike.setdefault((trial.growth, trial.budget), []).append(trial)
-    return [TrialBatch(growth, split, is_quick, tuple(batch)) for (growth, _), batch in alike.items()]

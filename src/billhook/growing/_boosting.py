@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import check_time
 from billhook.growing._binned_rows import BinnedRows
+from billhook.growing._drawn_rows import drawn_rows, row_keys
 from billhook.growing._trees import GrownTree, TreeGrower, TreeOptions, aligned
 from billhook.kernels import GROWTH_LOSSES, loss_gradients
 
@@ -74,6 +75,7 @@ class Boosting:
     ) -> None:
         self.rows, self.loss, self.quantile = rows, loss, quantile
         self.row_share, self.seed = row_share, seed
+        self._keys = row_keys(rows) if row_share < 1.0 else None
         options = TreeOptions(
             max_leaves=max_leaves,
             learning_rate=learning_rate,
@@ -119,8 +121,8 @@ class Boosting:
             *grower.gradients,
         )
         number = len(self.trees)
-        if self.row_share < 1.0:  # without slope and curvature a row does not count
-            is_left_out = np.random.default_rng([self.seed, number]).random(self.rows.n_rows) >= self.row_share
+        if self._keys is not None:  # without slope and curvature a row does not count
+            is_left_out = ~drawn_rows(self._keys, self.row_share, self.seed, number)
             for gradient in grower.gradients:
                 gradient[is_left_out] = 0.0
         self.trees.append(grower.grow(self._target, self._weight, self._score, seed=self.seed + number))
