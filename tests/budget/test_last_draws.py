@@ -11,8 +11,7 @@ from sklearn.metrics import log_loss
 
 from billhook import as_forest
 from billhook.budget import Clock, Search, ThreadExecutor, fit, training_rows
-from billhook.budget._last_draws import GROWN_AT_ONCE, ROUNDS_WITHOUT_LIMIT
-from billhook.budget._results import best_fit
+from billhook.budget._last_draws import FIRST_DRAWS, GROWN_AT_ONCE, ROUNDS_WITHOUT_LIMIT, best_fit, tells_luck
 from billhook.budget._scoring import score_of, tempered_log_loss
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial, drawn_as
 from billhook.budget._splits import all_rows
@@ -54,12 +53,12 @@ def test_the_same_draw_grows_the_same_trees_and_others_grow_others():
     assert grown[0] != grown[1] != grown[3] != grown[0]
 
 
-def test_a_draw_leaves_out_a_tenth_of_the_rows_that_are_drawn_for_each_tree_as_they_are_with_a_share():
+def test_a_draw_leaves_out_a_fiftieth_of_the_rows_that_are_drawn_for_each_tree_as_with_a_share():
     X, y = squares(600)
     drawn, shared = runner_of(X, y), runner_of(X, y)
     shared.seed = 100_000  # that of the first draw
     packed = drawn.build(drawn_as(TRIAL, 1), drawn.split(ALL))
-    assert packed == shared.build(replace(TRIAL, growth=replace(TRIAL.growth, row_share=0.9)), shared.split(ALL))
+    assert packed == shared.build(replace(TRIAL, growth=replace(TRIAL.growth, row_share=0.98)), shared.split(ALL))
 
 
 def test_the_best_fit_has_the_best_mean_of_two_ranks():
@@ -72,15 +71,29 @@ def test_the_best_fit_has_the_best_mean_of_two_ranks():
     assert best_fit([outcome(0.5, None), outcome(0.7, None)]).fit_score == 0.7
 
 
+def test_luck_is_told_where_fits_differ_by_more_than_the_error_of_a_share():
+    shares = 0.7 + np.array([0.02, -0.01, 0.0, -0.01])
+    drawn = [outcome(share, 0.1) for share in shares]
+    error = np.sqrt(0.7 * 0.3 / 10_000)
+    assert shares.std(ddof=1) > 1.5 * error
+    assert tells_luck(drawn, 10_000)
+    assert not tells_luck(drawn, 1_000)  # where chance makes more of a difference
+    assert not tells_luck(drawn[:3], 10_000)  # too few tell
+    assert not tells_luck([outcome(1.0, 0.0)] * 4, 10_000)
+
+
 def test_how_well_a_model_fits_is_told_by_the_rows_it_has_learned_from():
     X, y = squares(900)
     runner = runner_of(X, y)
     split = runner.split(0)
     (tried,) = runner.run(TrialBatch(TRIAL.growth, 0, False, (TRIAL,)))
-    assert tried.fit_score == np.mean(tried.packed.predict(X[split.train]) == y[split.train])
-    assert tried.score == np.mean(tried.packed.predict(X[split.held_out]) == y[split.held_out])
+    right = [np.mean(tried.packed.predict(X[some]) == y[some]) for some in (split.train, split.held_out)]
+    assert tried.score == right[1]
+    assert tried.misfit == pytest.approx((1 - right[0]) / (1 - right[1]))
+    assert tried.fit_score is None
     (last,) = runner.run(TrialBatch(TRIAL.growth, ALL, False, (TRIAL,)))
     assert np.isnan(last.score)
+    assert last.misfit is None
     assert last.fit_score == np.mean(last.packed.predict(X) == y)
     assert 0.0 < last.fit_loss <= log_loss(y, last.packed.predict_proba(X))
 
@@ -99,19 +112,41 @@ def test_of_trees_that_are_grown_at_once_those_that_fit_best_become_a_model():
 
 
 def test_where_models_are_far_from_fitting_the_last_one_is_the_best_of_several_draws():
-    X, y = squares(6_000)
-    search = search_of(runner_of(X, y), (250, 300), n_trials=6)
+    X, y = squares(16_000)
+    searches = []
+    rows = training_rows(X, y, is_classification=True)
+    found = fit(rows, 300, n_trials=6, progress=searches.append)
+    search = searches[-1]
+    assert {one.budget for one in search.drawn} <= set(search.budgets)
+    (drawn,) = search.drawn.values()  # of the budget that was asked for
+    assert len(drawn) == FIRST_DRAWS + ROUNDS_WITHOUT_LIMIT
+    numbers = [one.trial.growth.draw for one in drawn]
+    assert numbers[:FIRST_DRAWS] == list(range(FIRST_DRAWS))
+    assert max(numbers) < FIRST_DRAWS + ROUNDS_WITHOUT_LIMIT * GROWN_AT_ONCE
+    assert tells_luck(drawn, rows.n_rows)
+    assert found.packed == best_fit(drawn).packed == search.final(300)
+    assert np.mean(found.packed.predict(X) == y) >= drawn[0].fit_score
+    is_another = found.packed != drawn[0].packed
+    assert any(note.startswith("Of 6 models of the best configuration") for note in found.report.notes) == is_another
+
+
+def test_where_luck_is_not_told_the_model_is_the_one_that_leaves_out_nothing(monkeypatch):
+    monkeypatch.setattr("billhook.budget._last_draws.LEAST_SPREAD", 1e6)
+    X, y = squares(2_000)
+    search = search_of(runner_of(X, y), (300,), n_trials=3)
     search.run()
     best = search.best(300)
-    drawn = search.drawn[best.trial]
-    assert len(drawn) == ROUNDS_WITHOUT_LIMIT > 1
-    assert {one.trial.growth.draw for one in drawn} <= set(range(1, 1 + ROUNDS_WITHOUT_LIMIT * GROWN_AT_ONCE))
-    last = search.final(300)
-    assert last == best_fit(drawn).packed
-    assert np.mean(last.predict(X) == y) == max(one.fit_score for one in drawn)
-    found = fit(search.whole.rows, 300, n_trials=6)
-    assert found.packed.nbytes <= 300
-    assert any(note.startswith("The best configuration was grown 8 times") for note in found.report.notes)
+    assert len(search.drawn[best.trial]) == FIRST_DRAWS
+    assert search.final(300) == search.whole.build(
+        best.trial, search.whole.split(ALL), saved=search.bytes_saved(best.trial)
+    )
+
+
+def test_the_number_of_threads_does_not_choose_the_model():
+    X, y = squares(3_000)
+    rows = training_rows(X, y, is_classification=True)
+    one, two = (fit(rows, 300, n_trials=5, n_jobs=n_jobs).packed for n_jobs in (1, 2))
+    assert one == two
 
 
 def test_lucky_draws_are_better_on_rows_that_nobody_has_seen():
@@ -131,7 +166,7 @@ def test_models_that_fit_their_rows_too_well_are_not_drawn():
     search = search_of(runner_of(X[::3].astype(np.float32), y[::3]), (8_000,), n_trials=3)
     search.run()
     best = search.best(8_000)
-    assert min(one.fit_score for one in search.outcomes[best.trial].values()) > 0.99
+    assert max(one.misfit for one in search.outcomes[best.trial].values()) < 0.5
     assert not search.drawn
     assert search.last_model(best, 8_000) is None
 

@@ -31,9 +31,12 @@ class Finals(TimedResults):
     ----------
     n_trials : int, optional
         If it is given, the clock does not count.
+    perfect : float, optional
+        The score of a model without a mistake.
     """
 
     n_trials: int | None
+    perfect: float | None
 
     @abstractmethod
     def _run(

@@ -8,13 +8,21 @@ a lucky draw from another, without any rows held out: all of them have seen the 
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from billhook.budget._executors import Executor
 from billhook.budget._finals import Finals
+from billhook.budget._results import Candidate
 from billhook.budget._space import Trial, drawn_as
-from billhook.budget._trial_outcome import TrialBatch
+from billhook.budget._trial_outcome import TrialBatch, TrialOutcome
 from billhook.budget._trial_runner import ALL
+from billhook.packing import Packed
 
-# Of so many draws that are grown at once the best is made to fit; so often, and without a limit of time.
+# So many last models tell whether their fit varies by more than chance: so many times the standard error of the share
+# of rows that one gets right. If not, the first of them is as good as any.
+FIRST_DRAWS, LEAST_SPREAD = 4, 1.5
+# Beyond these, of so many that are grown at once the best becomes a model; so often, and without a limit of
+# time.
 GROWN_AT_ONCE, ROUNDS, ROUNDS_WITHOUT_LIMIT = 4, 16, 2
 
 
@@ -31,29 +39,59 @@ class LastDraws(Finals):
     executor: Executor
     progress: Callable[[Any], None]
 
+    def last_model(self, best: Candidate, budget: int) -> Packed | None:
+        """Return the best of the models that the search has learned from all rows, if it has."""
+        drawn = sorted(self.drawn.get(best.trial, []), key=lambda one: one.trial.growth.draw)
+        fitting = [one for one in drawn if one.packed is not None and one.packed.nbytes <= budget]
+        if not fitting:
+            return None
+        return (best_fit(fitting) if tells_luck(drawn, self.whole.rows.n_rows) else fitting[0]).packed
+
     def _draw(self) -> None:
         """Learn draws of the best for each budget from all rows, one for each in turn, while there is time."""
         trials = self.to_draw() if self.final_splits else []
+        for first in range(FIRST_DRAWS):
+            self._learn([self._batch(trial, range(first, first + 1)) for trial in trials])
+        trials = [trial for trial in trials if tells_luck(self.drawn.get(trial, []), self.whole.rows.n_rows)]
         n_rounds = ROUNDS_WITHOUT_LIMIT if self.n_trials is not None or self.clock.limit is None else ROUNDS
         for number in range(n_rounds):
-            batches = [self._batch(trial, 1 + number * GROWN_AT_ONCE) for trial in trials]
-            n_learned = 0
-            for outcomes in self.executor.map(self.whole, self._in_time(batches)):
-                for outcome in outcomes:
-                    self.drawn.setdefault(drawn_as(outcome.trial, 0), []).append(outcome)
-                    n_learned += 1
-                self.progress(self)
-            if not n_learned:
-                return
+            first = FIRST_DRAWS + number * GROWN_AT_ONCE
+            self._learn([self._batch(trial, range(first, first + GROWN_AT_ONCE)) for trial in trials])
 
-    def _batch(self, trial: Trial, first: int) -> TrialBatch:
-        draws = tuple(drawn_as(trial, draw) for draw in range(first, first + GROWN_AT_ONCE))
-        return TrialBatch(trial.growth, ALL, False, draws, None, (self.bytes_saved(trial),), only_best=True)
+    def _learn(self, batches: list[TrialBatch]) -> None:
+        for outcomes in self.executor.map(self.whole, self._in_time(batches)):
+            for outcome in outcomes:
+                self.drawn.setdefault(drawn_as(outcome.trial, 0), []).append(outcome)
+            self.progress(self)
+
+    def _batch(self, trial: Trial, numbers: range) -> TrialBatch:
+        draws = tuple(drawn_as(trial, draw) for draw in numbers)
+        return TrialBatch(trial.growth, ALL, False, draws, None, (self.bytes_saved(trial),), only_best=len(draws) > 1)
 
     def _in_time(self, batches: list[TrialBatch]) -> Iterator[TrialBatch]:
         for batch in batches:
             trial = drawn_as(batch.trials[0], 0)
-            growing = GROWN_AT_ONCE * max(one.shared_seconds for one in self.outcomes[trial].values())
+            growing = (len(batch.trials) - 1) * max(one.shared_seconds for one in self.outcomes[trial].values())
             seconds = growing + self.seconds_of_last(trial)
             if self.n_trials is not None or self.clock.seconds + seconds < self.clock.end:
                 yield batch._replace(until=self.clock.until(self.clock.end))
+
+
+def tells_luck(drawn: list[TrialOutcome], n_rows: int) -> bool:
+    """Whether several draws fit the rows that all have learned from so differently that it is more than chance."""
+    fits = [one.fit_score for one in drawn if one.fit_score is not None]
+    if len(fits) < FIRST_DRAWS:
+        return False
+    share = sum(fits) / len(fits)
+    return bool(np.std(fits, ddof=1) > LEAST_SPREAD * np.sqrt(share * (1.0 - share) / n_rows))
+
+
+def best_fit(drawn: list[TrialOutcome]) -> TrialOutcome:
+    """Return the model that fits the rows that all have learned from best: by the mean rank of score and log loss."""
+    # Rounded: weights are summed in the order of the rows, which must not choose among equals.
+    fits = np.round([(one.fit_score or 0.0, -(one.fit_loss or 0.0)) for one in drawn], 9)
+
+    def n_better(place: int) -> int:
+        return int((fits > fits[place]).sum())
+
+    return drawn[min(range(len(drawn)), key=n_better)]

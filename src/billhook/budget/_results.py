@@ -155,22 +155,6 @@ class TrialResults:
         was_compared = any(number >= FIRST_FINAL for number in self.outcomes[tried[0].trial])
         return _smallest_as_good(finalists) if was_compared else tried[0]
 
-    def last_model(self, best: Candidate, budget: int) -> Packed | None:
-        """Return the best of the models that the search has learned from all rows, if it has."""
-        fitting = [one for one in self.drawn.get(best.trial, []) if one.packed and one.packed.nbytes <= budget]
-        return best_fit(fitting).packed if fitting else None
-
-
-def best_fit(drawn: list[TrialOutcome]) -> TrialOutcome:
-    """Return the model that fits the rows that all have learned from best: by the mean rank of score and log loss."""
-    # Rounded: weights are summed in the order of the rows, which must not choose among equals.
-    fits = np.round([(one.fit_score or 0.0, -(one.fit_loss or 0.0)) for one in drawn], 9)
-
-    def n_better(place: int) -> int:
-        return int((fits > fits[place]).sum())
-
-    return drawn[min(range(len(drawn)), key=n_better)]
-
 
 @lru_cache(maxsize=10_000)
 def name_of(trial: Trial) -> str:

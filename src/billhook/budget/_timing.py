@@ -14,7 +14,7 @@ TIMES_AS_LONG = 2.3
 FOR_DRAWS, DRAWN_MODELS = 0.15, 16
 # A model that makes fewer mistakes on the rows it has learned from, as a share of those on others, fits them too well
 # to tell a lucky one from another.
-LEAST_MISTAKES = 0.5
+LEAST_MISFIT = 0.5
 # With fewer times the rows that the best model at hand has learned from, a last one is hardly better.
 WORTH_IT = 1.3
 
@@ -31,8 +31,6 @@ class TimedResults(TrialResults):
         Of all rows, of those that trials are made of, and of those that finalists are compared with.
     may_draw : bool
         Whether the search may learn last models, several of each.
-    perfect : float, optional
-        The score of a model without a mistake.
     seconds_to_draw : float
         How much of the time is kept for several last models.
     """
@@ -43,7 +41,6 @@ class TimedResults(TrialResults):
     trying: TrialRunner
     comparing: TrialRunner
     may_draw: bool
-    perfect: float | None
     seconds_to_draw: float
 
     def is_late(self, share: float) -> bool:
@@ -78,17 +75,16 @@ class TimedResults(TrialResults):
         self.seconds_to_draw = min(self.clock.at(FOR_DRAWS), seconds)
 
     def can_draw(self, best: Candidate) -> bool:
-        """Whether several last models may be learned from all rows, and how well they fit these tells which is good.
+        """Whether several last models may be learned from all rows, and their fit to these may tell which is good.
 
-        It does where they are far from fitting the rows.
+        It may where they are far from fitting the rows.
         """
-        trial, n_rows = best.trial, self.whole.rows.n_rows
-        is_few = n_rows <= MOST_REGROWN and self.whole.n_rows_of_last(trial) == n_rows
-        if not self.may_draw or not is_few or trial.growth.family != "boosted" or self.perfect is None:
+        trial, rows = best.trial, self.whole.rows
+        is_few = rows.n_rows <= MOST_REGROWN and self.whole.n_rows_of_last(trial) == rows.n_rows
+        if not self.may_draw or not is_few or trial.growth.family != "boosted" or rows.classes is None:
             return False
-        fits = [one.fit_score for one in self.outcomes[trial].values() if one.fit_score is not None]
-        mistakes = self.perfect - max(fits, default=self.perfect)
-        return 0.0 < mistakes >= LEAST_MISTAKES * (self.perfect - best.score)
+        shares = [one.misfit for one in self.outcomes[trial].values() if one.misfit is not None]
+        return bool(shares) and min(shares) >= LEAST_MISFIT
 
     def n_learned_from(self, candidate: Candidate) -> float:
         """Return about how many rows the model of a candidate has learned from."""

@@ -19,8 +19,9 @@ class TrialOutcome:
     `stages` are those of trials on the first final split. `loss` is the log loss, of finalists that are chosen by
     accuracy. `saved` are the bytes that rounding and sharing leaves saved, of a model; `is_quick` whether it was made
     with fewer passes than the last one is. `encoding` is how its features come from columns, where that is learned
-    from the rows of each split. `n_tests` are the different tests of the trees that it was made of. `fit_score` and,
-    of last models, `fit_loss` are the score and the log loss on rows that it has learned from.
+    from the rows of each split. `n_tests` are the different tests of the trees that it was made of. `misfit` are the
+    mistakes on rows that it has learned from, as a share of those on others; of last models of classes, `fit_score`
+    and `fit_loss` are accuracy and log loss on rows that they have learned from.
     """
 
     trial: Trial
@@ -35,6 +36,7 @@ class TrialOutcome:
     is_quick: bool = False
     encoding: Encoding | None = None
     n_tests: int = 0
+    misfit: float | None = None
     fit_score: float | None = None
     fit_loss: float | None = None
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import OutOfTimeError, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
+from billhook.budget._fit_to_rows import ROWS_TO_PICK_BY, fit_to, misfit, spread_out
 from billhook.budget._grow import GrowingEnsemble, leaves_for, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
@@ -44,9 +45,6 @@ KEPT_TARGETS = 8
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # So many tell how long the others will take.
 FIRST_TREES = 3
-# How well last models fit is told by so many of the rows that they have learned from; which trees are made a model,
-# and how well those of trials fit, by so many.
-MOST_FITTED, ROWS_TO_PICK_BY = 40_000, 5_000
 # Of more rows the last model is grown once only.
 MOST_REGROWN = 120_000
 
@@ -139,24 +137,20 @@ class TrialRunner:
         common = (trial, split.number, score, packed, seconds, after.needed, shown)
         if packed is None:
             return TrialOutcome(*common, None, saved, is_quick, encoding)
-        is_last = split.number == ALL
-        some = split.train[:: -(-split.train.size // (MOST_FITTED if is_last else ROWS_TO_PICK_BY))]
-        fit_score, fit_loss = self.judge(packed, split, some), self._loss(packed, split, some) if is_last else None
+        is_last, X = split.number == ALL, self.features(split)
+        fitted = (None, *fit_to(packed, X, self.rows, split)) if is_last else (misfit(packed, X, self.rows, split),)
         loss = self._loss(packed, split, split.held_out) if split.number >= FIRST_FINAL else None
-        return TrialOutcome(*common, loss, saved, is_quick, encoding, n_tests, fit_score, fit_loss)
+        return TrialOutcome(*common, loss, saved, is_quick, encoding, n_tests, *fitted)
 
     def _best_grown(self, trials: Sequence[Trial], split: Split) -> Trial:
         """Return the trial whose trees, before they are made to fit a budget, fit the rows best."""
-        some = split.train[:: -(-split.train.size // ROWS_TO_PICK_BY)]
-        labels, y, weight = self.rows.labels[some], self.rows.y[some], self.rows.weight[some]
+        some = spread_out(split.train, ROWS_TO_PICK_BY)
 
-        def misfit(trial: Trial) -> float:
+        def loss(trial: Trial) -> float:
             forest, _, codes = self._grown_for(trial, split)
-            if self.score is accuracy:
-                return tempered_log_loss(forest, codes[some], y, weight)
-            return -self.score(forest, codes[some], labels, weight)
+            return tempered_log_loss(forest, codes[some], self.rows.y[some], self.rows.weight[some])
 
-        return min(trials, key=misfit)
+        return min(trials, key=loss)
 
     def _scored(self, stages: CompressedStages, trial: Trial, split: Split, score: float) -> tuple[Stage, ...]:
         """Return the stages with their scores on the held-out rows."""

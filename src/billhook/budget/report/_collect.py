@@ -10,7 +10,6 @@ import numpy as np
 from billhook._deadline import TimeLimit, within
 from billhook.budget._clock import Clock
 from billhook.budget._interval import Interval, JudgedRows, score_interval
-from billhook.budget._last_draws import GROWN_AT_ONCE
 from billhook.budget._last_model import LastModel
 from billhook.budget._results import Candidate
 from billhook.budget._scoring import RememberedModel, highest_score
@@ -108,11 +107,11 @@ def _notes(search: Search, last: LastModel, best: Candidate) -> list[str]:
         )
     if last.n_rows is not None:
         notes.append(f"The model has learned from {last.n_rows:,} of {search.whole.rows.n_rows:,} rows: {last.why}.")
-    if any(one.packed is last.packed for one in search.drawn.get(best.trial, [])):
-        n_grown = GROWN_AT_ONCE * len(search.drawn[best.trial])
+    drawn = search.drawn.get(best.trial, [])
+    if any(one.packed is last.packed and one.trial != best.trial for one in drawn):
         notes.append(
-            f"The best configuration was grown {n_grown} times, each time without a tenth of the rows, other ones "
-            "for every tree: the model is the one that fits the rows best."
+            f"Of {len(drawn)} models of the best configuration, whose trees were grown without a few of the rows "
+            "each, the model is the one that fits the rows best."
         )
     if search.ended_early:
         notes.append(f"The search ended early, after {search.clock.seconds:.0f} s: {search.ended_early}.")
