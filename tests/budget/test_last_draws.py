@@ -1,5 +1,6 @@
 """Of several draws of the best configuration, learned from all rows, what fits these best is the last model."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.metrics import log_loss
 
 from billhook import as_forest
 from billhook.budget import Clock, Search, ThreadExecutor, fit, training_rows
+from billhook.budget._fit_to_rows import evenly_spaced
+from billhook.budget._grow import DRAWN_SHARE, SEEDS_APART
 from billhook.budget._last_draws import FIRST_DRAWS, GROWN_AT_ONCE, ROUNDS_WITHOUT_LIMIT, best_fit, tells_luck
 from billhook.budget._scoring import score_of, tempered_log_loss
 from billhook.budget._space import CompressionConfig, GrowthConfig, Trial, drawn_as
@@ -56,9 +59,10 @@ def test_the_same_draw_grows_the_same_trees_and_others_grow_others():
 def test_a_draw_leaves_out_a_fiftieth_of_the_rows_that_are_drawn_for_each_tree_as_with_a_share():
     X, y = squares(600)
     drawn, shared = runner_of(X, y), runner_of(X, y)
-    shared.seed = 100_000  # that of the first draw
+    shared.seed = SEEDS_APART
     packed = drawn.build(drawn_as(TRIAL, 1), drawn.split(ALL))
-    assert packed == shared.build(replace(TRIAL, growth=replace(TRIAL.growth, row_share=0.98)), shared.split(ALL))
+    trial = replace(TRIAL, growth=replace(TRIAL.growth, row_share=DRAWN_SHARE))
+    assert packed == shared.build(trial, shared.split(ALL))
 
 
 def test_the_best_fit_has_the_best_mean_of_two_ranks():
@@ -73,13 +77,18 @@ def test_the_best_fit_has_the_best_mean_of_two_ranks():
 
 def test_luck_is_told_where_fits_differ_by_more_than_the_error_of_a_share():
     shares = 0.7 + np.array([0.02, -0.01, 0.0, -0.01])
-    drawn = [outcome(share, 0.1) for share in shares]
+    drawn = [replace(outcome(share, 0.1), trial=drawn_as(TRIAL, draw)) for draw, share in enumerate(shares)]
     error = np.sqrt(0.7 * 0.3 / 10_000)
     assert shares.std(ddof=1) > 1.5 * error
     assert tells_luck(drawn, 10_000)
     assert not tells_luck(drawn, 1_000)  # where chance makes more of a difference
     assert not tells_luck(drawn[:3], 10_000)  # too few tell
+    chosen = replace(outcome(0.95, 0.1), trial=drawn_as(TRIAL, 9))  # the best of several
+    assert not tells_luck([*drawn[:3], chosen], 10_000)
+    assert not tells_luck([*drawn, chosen], 1_000)
     assert not tells_luck([outcome(1.0, 0.0)] * 4, 10_000)
+    many = [replace(one, fit_score=0.7 + 0.1 * (one.fit_score - 0.7)) for one in drawn]
+    assert not tells_luck(many, 10**9)  # as only some of them are looked at
 
 
 def test_how_well_a_model_fits_is_told_by_the_rows_it_has_learned_from():
@@ -127,7 +136,8 @@ def test_where_models_are_far_from_fitting_the_last_one_is_the_best_of_several_d
     assert found.packed == best_fit(drawn).packed == search.final(300)
     assert np.mean(found.packed.predict(X) == y) >= drawn[0].fit_score
     is_another = found.packed != drawn[0].packed
-    assert any(note.startswith("Of 6 models of the best configuration") for note in found.report.notes) == is_another
+    said = "The best configuration was learned from all rows 6 times"
+    assert any(note.startswith(said) for note in found.report.notes) == is_another
 
 
 def test_where_luck_is_not_told_the_model_is_the_one_that_leaves_out_nothing(monkeypatch):
@@ -145,8 +155,12 @@ def test_where_luck_is_not_told_the_model_is_the_one_that_leaves_out_nothing(mon
 def test_the_number_of_threads_does_not_choose_the_model():
     X, y = squares(3_000)
     rows = training_rows(X, y, is_classification=True)
-    one, two = (fit(rows, 300, n_trials=5, n_jobs=n_jobs).packed for n_jobs in (1, 2))
+    searches = []
+    one, two = (fit(rows, 300, n_trials=5, n_jobs=n_jobs, progress=searches.append).packed for n_jobs in (1, 2))
     assert one == two
+    drawn = next(iter(searches[-1].drawn.values()))
+    drawn.reverse()  # as if the first had ended last
+    assert searches[-1].final(300) == one
 
 
 def test_lucky_draws_are_better_on_rows_that_nobody_has_seen():
@@ -185,11 +199,12 @@ def test_draws_begin_only_if_there_is_time_for_them(seconds):
     assert bool(search.drawn) == (seconds == 0.0)
 
 
-def test_a_time_limit_is_kept_and_leaves_time_for_draws():
+def test_a_time_limit_is_kept_and_leaves_time_for_draws(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", time.process_time)  # how busy the machine is does not matter
     X, y = squares(8_000)
     searches = []
     rows = training_rows(X, y, is_classification=True)
-    found = fit(rows, 300, time_limit=6.0, progress=searches.append)
+    found = fit(rows, 300, clock=Clock(6.0, time.process_time), progress=searches.append)
     search = searches[-1]
     assert search.drawn
     assert found.packed in [one.packed for drawn in search.drawn.values() for one in drawn]
@@ -213,3 +228,52 @@ def test_what_others_learn_is_learned_once():
     fit(rows, 300, n_trials=4, final=final, progress=searches.append)
     assert not searches[-1].drawn
     assert [trial.growth.draw for trial in asked_for] == [0]
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_only_accuracy_is_told_by_the_rows_that_were_fitted(scoring):
+    X, y = squares(4_000)
+    searches = []
+    rows = training_rows(X, y, is_classification=True)
+    fit(rows, 300, n_trials=3, scoring=scoring, progress=searches.append)
+    assert bool(searches[-1].drawn) == (scoring is None)
+
+
+def test_numbers_are_learned_once():
+    X, y = squares(2_000)
+    searches = []
+    fit(training_rows(X, y.astype(float), is_classification=False), 300, n_trials=3, progress=searches.append)
+    assert not searches[-1].drawn
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_where_memory_runs_out_beyond_the_first_last_model_it_is_kept(monkeypatch, first):
+    run = TrialRunner.run
+
+    def without_memory(runner, batch):
+        if batch.split == ALL and batch.trials[0].growth.draw >= first:
+            raise MemoryError
+        return run(runner, batch)
+
+    monkeypatch.setattr(TrialRunner, "run", without_memory)
+    X, y = squares(4_000)
+    rows = training_rows(X, y, is_classification=True)
+    searches = []
+    if first == 0:
+        with pytest.raises(MemoryError):
+            fit(rows, 300, n_trials=3)
+        return
+    found = fit(rows, 300, n_trials=3, progress=searches.append)
+    ((drawn,),) = searches[-1].drawn.values()
+    assert found.packed is drawn.packed
+    assert drawn.trial.growth.draw == 0
+    assert not found.was_interrupted
+
+
+def test_rows_are_evenly_spaced():
+    numbers = np.arange(100, 110)
+    assert evenly_spaced(numbers, 10) is numbers
+    for most in range(1, 10):
+        some = evenly_spaced(numbers, most)
+        assert some.size == np.unique(some).size == most
+        assert set(np.diff(some)) <= {10 // most, -(-10 // most)}

@@ -197,16 +197,29 @@ def test_of_trials_that_come_to_the_same_model_the_first_counts():
     assert different[0].packed == found[0].packed != different[1].packed
 
 
-def test_the_best_of_many_trials_meet_one_split_more(monkeypatch):
+@pytest.mark.parametrize("budgets", [(300,), (100, 200, 300)])
+def test_the_best_of_many_trials_meet_one_split_more(monkeypatch, budgets):
     monkeypatch.setattr(searching, "DEEPER_AFTER", 8)
-    search = search_of(runner_of(load_wine), (300,), n_trials=40)
+    search = search_of(runner_of(load_wine), budgets, n_trials=40)
     search.n_splits, search.most_splits = 1, 3
     search._explore()
     assert search.n_splits == 3
     n_on = [sum(number in by_split for by_split in search.outcomes.values()) for number in range(3)]
     assert n_on[0] == 40 > n_on[1] >= n_on[2] >= 2
-    best = search.candidates(300)[0]
-    assert len(best.scores) == 3
+    assert max(len(one.scores) for one in search.candidates(300)[:5]) == 3
+
+
+def test_a_search_for_several_budgets_goes_on_where_one_has_a_perfect_model():
+    rows = rows_of(load_iris)
+    rows = replace(rows, y=(rows.X[:, 2] > 2.5).astype(np.int64), classes=np.arange(2))
+    for may_end_early in (True, False):
+        runner = TrialRunner(rows, score_of(None, rows))
+        now = iter(np.arange(0.0, 1e6, 0.05))
+        clock = Clock(60.0, lambda now=now: float(next(now)))
+        options = {"perfect": 1.0, "share_of_last": 0.5, "may_end_early": may_end_early}
+        search = Search(runner, (200, 400), ThreadExecutor(1), clock, **options)
+        search.run()
+        assert bool(search.ended_early) == may_end_early
 
 
 def test_of_numbers_as_many_are_compared_as_there_is_room_for():

@@ -14,21 +14,21 @@ class Endings(LastDraws):
 
     Attributes
     ----------
-    may_settle : bool
-        Whether it ends when little more is to be gained.
+    may_end_early : bool
+        Whether it may.
     n_done : int
         How many trials were made.
     ended_early : str
         Why it did, if so.
     """
 
-    may_settle: bool
+    may_end_early: bool
     n_done: int
     ended_early: str
 
     def _is_perfect(self) -> bool:
         """Whether a model makes no mistake on the rows of all splits, those of finalists too: then it is the best."""
-        if self.n_trials is not None or self.perfect is None:
+        if self.n_trials is not None or self.perfect is None or not self.may_end_early:
             return False
         perfect = [one.trial for one in self.candidates(self.budgets[-1]) if one.score >= self.perfect]
         # Those that were not confirmed before are no longer among them.
@@ -46,7 +46,7 @@ class Endings(LastDraws):
     def _is_settled(self, least: int) -> bool:
         """Whether the last half of the trials, `least` or more in all, gained less than a standard error."""
         best = self.best(self.budgets[-1])
-        if self.n_trials is not None or self.perfect != 1.0 or best is None or not self.may_settle:
+        if self.n_trials is not None or self.perfect != 1.0 or best is None or not self.may_end_early:
             return False
         error = self._spread(best.score) / np.sqrt(self.n_splits)
         if self.n_done < least or best.score - self._best_of_first_half() >= error:

@@ -230,7 +230,7 @@ def search_budgets(
         n_trials=n_trials,
         share_of_last=share,
         perfect=perfect_score(None),
-        may_settle=False,
+        may_end_early=False,
     )
     search.run()
     return search

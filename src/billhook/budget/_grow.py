@@ -24,8 +24,9 @@ LEAST_SPLIT_BITS = 8.0
 TESTS_PER_BIN = 4
 # More are not grown in the time that a trial may take.
 MOST_TREES = 500
-# Trees of a draw are grown on this share of the rows. A tree takes a seed, each its own.
-DRAWN_SHARE, SEEDS_OF_TREES = 0.98, 100_000
+# Trees of a draw are grown on at most this share of the rows. Each tree takes a seed; those of draws are so far
+# apart.
+DRAWN_SHARE, SEEDS_APART = 0.98, 100_000
 
 
 class GrowingEnsemble:
@@ -171,7 +172,7 @@ def new_boosting(
         l2=growth.l2,
         row_share=min(growth.row_share, DRAWN_SHARE) if growth.draw else growth.row_share,
         column_share=growth.column_share,
-        seed=seed + growth.draw * SEEDS_OF_TREES,
+        seed=seed + growth.draw * SEEDS_APART,
     )
     return ScaledBoosting(boosting, middle, width)
 

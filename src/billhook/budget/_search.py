@@ -62,9 +62,9 @@ class Search(Endings):
     progress : function, optional
         Called after each batch with the search.
     perfect : float, optional
-        The score of a model without a mistake: when one is found, the search ends.
-    may_settle : bool
-        Whether it ends too when little more is to be gained.
+        The score of a model without a mistake.
+    may_end_early : bool
+        Whether the search ends when such a model is found for the last budget, or little more is to be gained for it.
     shares_tests : bool
         Whether trees can be grown that prefer tests which are in use, and learn smoothed targets.
     first : tuple of Trial
@@ -86,7 +86,7 @@ class Search(Endings):
     shares_tests: bool = True
     first: tuple[Trial, ...] = ()
     may_draw: bool = True
-    may_settle: bool = True
+    may_end_early: bool = True
 
     def __post_init__(self) -> None:
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
@@ -238,7 +238,8 @@ class Search(Endings):
         n_each = self.n_done if self._counts_last_most else self.n_done // len(self.budgets)
         if self.n_splits >= self.most_splits or n_each < DEEPER_AFTER * (self.n_deeper + 1):
             return
-        most = DEEPER_OF_LAST if self._counts_last_most else -(-2 * DEEPER_OF_LAST // len(self.budgets))
+        self.n_deeper += 1
+        most = DEEPER_OF_LAST if self._counts_last_most else -(-2 * DEEPER_OF_LAST // max(2, len(self.budgets)))
         best = []
         for budget in self.budgets:
             n_kept = most if budget == self.budgets[-1] or not self._counts_last_most else most // 2
@@ -249,7 +250,6 @@ class Search(Endings):
         self._run(best, number, is_quick=True, is_enough=self._is_time_up, until=self._explore_end)
         if sum(number in self.outcomes[trial] for trial in best) >= 2:
             self.n_splits += 1
-            self.n_deeper += 1
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
         """Return the trials, of those that ran on all splits so far, that may still come to be among the best."""

@@ -36,7 +36,7 @@ class GrowthConfig:
     smoothing : float
         What share of what is learned is what a smooth function says of the rows, and not their targets: of numbers.
     draw : int
-        Which rows are left out of each tree, a fiftieth of them at random; of 0, none. Other draws, other trees.
+        Which rows are left out of each tree, a fiftieth of them or more; of 0, only as `row_share` has it.
     """
 
     family: EnsembleFamily

@@ -2,9 +2,10 @@
 
 from billhook.budget._clock import Clock
 from billhook.budget._results import Candidate, TrialResults
+from billhook.budget._scoring import accuracy
 from billhook.budget._space import Trial
 from billhook.budget._splits import FIRST_FINAL
-from billhook.budget._trial_runner import MOST_REGROWN, TrialRunner
+from billhook.budget._trial_runner import TrialRunner
 
 # The last model takes about as long as trials say, times this. No more than this share of the time is kept for it.
 LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
@@ -12,6 +13,8 @@ LAST_TAKES, MOST_FOR_LAST = 1.2, 0.5
 TIMES_AS_LONG = 2.3
 # So much of the time, or what so many last models take, is for learning it several times.
 FOR_DRAWS, DRAWN_MODELS = 0.15, 16
+# Of more rows it is learned once only.
+MOST_REGROWN = 120_000
 # A model that makes fewer mistakes on the rows it has learned from, as a share of those on others, fits them too well
 # to tell a lucky one from another.
 LEAST_MISFIT = 0.5
@@ -71,8 +74,9 @@ class TimedResults(TrialResults):
 
     def reserve_draws(self) -> None:
         """Keep time for several last models, of what is best so far."""
-        seconds = DRAWN_MODELS * sum(map(self.seconds_of_last, self.to_draw()))
-        self.seconds_to_draw = min(self.clock.at(FOR_DRAWS), seconds)
+        if self.may_draw and self.clock.limit is not None:
+            seconds = DRAWN_MODELS * sum(map(self.seconds_of_last, self.to_draw()))
+            self.seconds_to_draw = min(self.clock.at(FOR_DRAWS), seconds)
 
     def can_draw(self, best: Candidate) -> bool:
         """Whether several last models may be learned from all rows, and their fit to these may tell which is good.
@@ -81,7 +85,7 @@ class TimedResults(TrialResults):
         """
         trial, rows = best.trial, self.whole.rows
         is_few = rows.n_rows <= MOST_REGROWN and self.whole.n_rows_of_last(trial) == rows.n_rows
-        if not self.may_draw or not is_few or trial.growth.family != "boosted" or rows.classes is None:
+        if not (self.may_draw and is_few and self.whole.score is accuracy and trial.growth.family == "boosted"):
             return False
         shares = [one.misfit for one in self.outcomes[trial].values() if one.misfit is not None]
         return bool(shares) and min(shares) >= LEAST_MISFIT
@@ -101,11 +105,14 @@ class TimedResults(TrialResults):
 
     def seconds_of(self, trial: Trial, n_rows: float, *, is_quick: bool = False) -> float:
         """Return about how long a trial, one that is not quick by default, takes to learn from so many rows."""
-        shared = max(
+        return self.seconds_to_grow(trial, n_rows) + self.seconds_to_compress(trial, n_rows, is_quick=is_quick)
+
+    def seconds_to_grow(self, trial: Trial, n_rows: float) -> float:
+        """Return about how long it takes to bin so many rows and to grow the ensemble of a trial."""
+        return n_rows * max(
             outcome.shared_seconds / self.n_learned_from_in(is_final=outcome.split >= FIRST_FINAL)
             for outcome in self.outcomes[trial].values()
         )
-        return shared * n_rows + self.seconds_to_compress(trial, n_rows, is_quick=is_quick)
 
     def seconds_to_compress(self, trial: Trial, n_rows: float, *, is_quick: bool = False) -> float:
         """Return about how long it takes to make the grown ensemble of a trial fit, with so many rows."""

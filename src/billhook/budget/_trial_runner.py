@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from billhook._deadline import OutOfTimeError, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
-from billhook.budget._fit_to_rows import ROWS_TO_PICK_BY, fit_to, misfit, spread_out
+from billhook.budget._fit_to_rows import ROWS_TO_PICK_BY, evenly_spaced, fit_to, misfit
 from billhook.budget._grow import GrowingEnsemble, leaves_for, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
@@ -45,8 +45,6 @@ KEPT_TARGETS = 8
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # So many tell how long the others will take.
 FIRST_TREES = 3
-# Of more rows the last model is grown once only.
-MOST_REGROWN = 120_000
 
 
 @dataclass(eq=False)
@@ -127,7 +125,7 @@ class TrialRunner:
             stages = self.stages(trial, split, n_leaves=n_leaves, is_quick=is_quick, saved=saved)
             packed, saved = stages.packed, stages.saved
             score = self.judge(packed, split) if split.held_out.size else np.nan
-            n_tests = stages.n_tests
+            n_tests = stages.n_tests if trial.growth.family == "boosted" else 0
         after = self._shared_seconds(trial, split)
         # What another thread took to grow for both of them may be more than this one waited.
         seconds = max(0.0, time.perf_counter() - start - (after.spent - before)) + after.needed
@@ -137,14 +135,17 @@ class TrialRunner:
         common = (trial, split.number, score, packed, seconds, after.needed, shown)
         if packed is None:
             return TrialOutcome(*common, None, saved, is_quick, encoding)
-        is_last, X = split.number == ALL, self.features(split)
-        fitted = (None, *fit_to(packed, X, self.rows, split)) if is_last else (misfit(packed, X, self.rows, split),)
-        loss = self._loss(packed, split, split.held_out) if split.number >= FIRST_FINAL else None
+        fitted: tuple[float | None, ...] = ()
+        if self.score is accuracy and split.number == ALL:
+            fitted = None, *fit_to(packed, self.features(split), self.rows, split)
+        elif self.score is accuracy:
+            fitted = (misfit(packed, self.features(split), self.rows, split, score),)
+        loss = self._loss(packed, split) if split.number >= FIRST_FINAL else None
         return TrialOutcome(*common, loss, saved, is_quick, encoding, n_tests, *fitted)
 
     def _best_grown(self, trials: Sequence[Trial], split: Split) -> Trial:
         """Return the trial whose trees, before they are made to fit a budget, fit the rows best."""
-        some = spread_out(split.train, ROWS_TO_PICK_BY)
+        some = evenly_spaced(split.train, ROWS_TO_PICK_BY)
 
         def loss(trial: Trial) -> float:
             forest, _, codes = self._grown_for(trial, split)
@@ -206,16 +207,19 @@ class TrialRunner:
             forest = forest.select(range(min(forest.n_trees, n_rounds(trial.growth, own_leaves))))
         return forest, coding, codes
 
-    def judge(self, packed: Packed, split: Split, some: NDArray[np.int64] | None = None) -> float:
-        """Return the score of a model on some rows, by default those that its split holds out."""
-        some = split.held_out if some is None else some
-        return self.score(packed, self.features(split)[some], self.rows.labels[some], self.rows.weight[some])
+    def judge(self, packed: Packed, split: Split) -> float:
+        """Return the score of a model on the held-out rows."""
+        held_out = split.held_out
+        features = self.features(split)[held_out]
+        return self.score(packed, features, self.rows.labels[held_out], self.rows.weight[held_out])
 
-    def _loss(self, packed: Packed, split: Split, some: NDArray[np.int64]) -> float | None:
-        """Return the log loss of a model of a split on some rows, if accuracy is what counts."""
+    def _loss(self, packed: Packed, split: Split) -> float | None:
+        """Return the log loss of a model on the held-out rows, if accuracy is what counts."""
         if self.score is not accuracy:
             return None
-        return tempered_log_loss(packed, self.features(split)[some], self.rows.y[some], self.rows.weight[some])
+        held_out = split.held_out
+        features = self.features(split)[held_out]
+        return tempered_log_loss(packed, features, self.rows.y[held_out], self.rows.weight[held_out])
 
     def features(self, split: Split) -> NDArray[np.float32]:
         """Return the features of all rows, as learned from the training rows of a split."""

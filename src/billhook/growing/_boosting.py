@@ -47,7 +47,8 @@ class Boosting:
     quantile : float
         For the quantile loss: which one.
     row_share : float
-        Of the rows, drawn anew for every tree, by which it is grown; it is added to the scores of all.
+        Of the rows, drawn anew for every tree, by which it is grown; it is added to the scores of all. Rows with the
+        same bins are drawn together.
     column_share : float
         Of the features, drawn anew for every split, that it may test; others where none of these gains.
     seed : int
@@ -122,9 +123,10 @@ class Boosting:
         )
         number = len(self.trees)
         if self._keys is not None:  # without slope and curvature a row does not count
-            is_left_out = ~drawn_rows(self._keys, self.row_share, self.seed, number)
-            for gradient in grower.gradients:
-                gradient[is_left_out] = 0.0
+            drawn = drawn_rows(self._keys, self.row_share, self.seed, number)
+            if drawn.any():  # of a few different rows it may be none
+                for gradient in grower.gradients:
+                    gradient[~drawn] = 0.0
         self.trees.append(grower.grow(self._target, self._weight, self._score, seed=self.seed + number))
         return self.trees[-1]
 

@@ -24,7 +24,7 @@ def row_keys(rows: BinnedRows) -> Keys:
 
 
 def drawn_rows(keys: Keys, share: float, seed: int, tree: int) -> NDArray[np.bool_]:
-    """Return which rows are drawn for a tree, about a share of them."""
+    """Return which rows are drawn for a tree: about a share of those that differ; it may be none of a few."""
     start = np.uint64(_mixed_number(_mixed_number(seed) + tree))
     return _mixed(keys ^ start) < np.uint64(min(int(share * WORD), WORD - 1))
 

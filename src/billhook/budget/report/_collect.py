@@ -110,8 +110,8 @@ def _notes(search: Search, last: LastModel, best: Candidate) -> list[str]:
     drawn = search.drawn.get(best.trial, [])
     if any(one.packed is last.packed and one.trial != best.trial for one in drawn):
         notes.append(
-            f"Of {len(drawn)} models of the best configuration, whose trees were grown without a few of the rows "
-            "each, the model is the one that fits the rows best."
+            f"The best configuration was learned from all rows {len(drawn)} times, with other trees each time: the "
+            "model is the one that fits the rows best."
         )
     if search.ended_early:
         notes.append(f"The search ended early, after {search.clock.seconds:.0f} s: {search.ended_early}.")
