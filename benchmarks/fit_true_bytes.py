@@ -313,12 +313,14 @@ def show_by_size(accuracy: dict, data: list[str]) -> None:
     print(f"| data (folds) | {' | '.join(f'{budget // KB} KB: {BEFORE} | now' for budget in BUDGETS)} |")
     print(f"|---|{'---:|' * (2 * len(BUDGETS))}")
     for name in data:
-        folds = sorted(accuracy.get((name, SEARCH, BUDGETS[1]), {}))
+        ours, before = (accuracy.get((name, who, BUDGETS[1]), {}) for who in (SEARCH, BEFORE))
+        folds = sorted(ours.keys() & before.keys() or ours)  # folds differ more than releases do
         cells = []
         for budget in BUDGETS:
             for who in (BEFORE, SEARCH):
                 known = accuracy.get((name, who, budget), {})
-                cells.append(f"{np.mean(list(known.values())):.2f}" if known else "-")
+                shown = [known[fold] for fold in folds if fold in known]
+                cells.append(f"{np.mean(shown):.2f}" if shown else "-")
         print(f"| {name} ({', '.join(map(str, folds))}) | {' | '.join(cells)} |")
     print()
 
