@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 
 from billhook.budget import TooSmallError, TrainingRows, fit
 from billhook.budget import _search as searching
@@ -195,18 +195,6 @@ def test_of_trials_that_come_to_the_same_model_the_first_counts():
     different = list(all_different(found))
     assert (len(found), len(different)) == (3, 2)
     assert different[0].packed == found[0].packed != different[1].packed
-
-
-@pytest.mark.parametrize("budgets", [(300,), (100, 200, 300)])
-def test_the_best_of_many_trials_meet_one_split_more(monkeypatch, budgets):
-    monkeypatch.setattr(searching, "DEEPER_AFTER", 8)
-    search = search_of(runner_of(load_wine), budgets, n_trials=40)
-    search.n_splits, search.most_splits = 1, 3
-    search._explore()
-    assert search.n_splits == 3
-    n_on = [sum(number in by_split for by_split in search.outcomes.values()) for number in range(3)]
-    assert n_on[0] == 40 > n_on[1] >= n_on[2] >= 2
-    assert max(len(one.scores) for one in search.candidates()) == 3
 
 
 def test_a_search_for_several_budgets_goes_on_where_one_has_a_perfect_model():

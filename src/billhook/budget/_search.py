@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from typing import Literal
 
 import numpy as np
@@ -27,8 +27,6 @@ from billhook.packing import Packed
 # Held-out rows in all that trials are compared by, if that does not take too many splits.
 ENOUGH_HELD_OUT, MOST_SPLITS = 2_500, 3
 ENOUGH_TRIALS = 50
-# After each so many trials the best so many are compared on one split more.
-DEEPER_AFTER, DEEPER_OF_LAST, MOST_SPLITS_OF_BEST = 100, 24, 5
 # Rows that trials and finalists learn from; the last model learns from all.
 TRIED_ROWS, COMPARED_ROWS = 36_000, 120_000
 # The shares of the time, without that for the last model, at which trying stops, at the earliest and at the latest:
@@ -92,8 +90,6 @@ class Search(Endings):
         self.trying, self.comparing = self.whole.sample(TRIED_ROWS), self.whole.sample(COMPARED_ROWS)
         held_out = max(1, self.trying.n_held_out)
         self.n_splits = most_splits(self.trying.rows, int(min(MOST_SPLITS, max(1, -(-ENOUGH_HELD_OUT // held_out)))))
-        self.most_splits = most_splits(self.trying.rows, MOST_SPLITS_OF_BEST)
-        self.n_deeper = 0
         self.outcomes, self.drawn = {}, {}
         self.seconds_to_draw = 0.0
         self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
@@ -196,7 +192,6 @@ class Search(Endings):
             if not trials:
                 return
             self._try(trials, is_stopping=True)
-            self._try_deeper()
             if self._is_perfect() or self._is_settled(least):
                 return
 
@@ -232,24 +227,6 @@ class Search(Endings):
                 trials = self._promising(trials, number)
             self._run(trials, number, is_quick=True, is_enough=is_enough, until=self._explore_end)
         self.reserve_draws()
-
-    def _try_deeper(self) -> None:
-        """Compare the best on one more split after so many trials: one of many is best by chance."""
-        n_each = self.n_done if self._counts_last_most else self.n_done // len(self.budgets)
-        if self.n_splits >= self.most_splits or n_each < DEEPER_AFTER * (self.n_deeper + 1):
-            return
-        self.n_deeper += 1
-        most = DEEPER_OF_LAST if self._counts_last_most else -(-2 * DEEPER_OF_LAST // max(2, len(self.budgets)))
-        best = []
-        for budget in self.budgets:
-            n_kept = most if budget == self.budgets[-1] or not self._counts_last_most else most // 2
-            different = islice(all_different(self.candidates(budget)), n_kept)
-            best += [one.trial for one in different]
-        number = self.n_splits
-        best = self._promising(list(dict.fromkeys(best)), number)
-        self._run(best, number, is_quick=True, is_enough=self._is_time_up, until=self._explore_end)
-        if sum(number in self.outcomes[trial] for trial in best) >= 2:
-            self.n_splits += 1
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
         """Return the trials, of those that ran on all splits so far, that may still come to be among the best."""
