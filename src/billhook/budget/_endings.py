@@ -1,7 +1,5 @@
 """Whether more can be expected of a search that has time left."""
 
-from itertools import islice
-
 import numpy as np
 
 from billhook.budget._finals import FINALISTS
@@ -18,12 +16,15 @@ class Endings(LastDraws):
         Whether it may.
     n_done : int
         How many trials were made.
+    best_scores : list of float
+        The best score after so many trials.
     ended_early : str
         Why it did, if so.
     """
 
     may_end_early: bool
     n_done: int
+    best_scores: list[float]
     ended_early: str
 
     def _is_perfect(self) -> bool:
@@ -49,13 +50,7 @@ class Endings(LastDraws):
         if self.n_trials is not None or self.perfect != 1.0 or best is None or not self.may_end_early:
             return False
         error = self._spread(best.score) / np.sqrt(self.n_splits)
-        if self.n_done < least or best.score - self._best_of_first_half() >= error:
+        if self.n_done < least or best.score - self.best_scores[self.n_done // 2 - 1] >= error:
             return False
         self.ended_early = "the last half of its configurations gained less than a standard error"
         return True
-
-    def _best_of_first_half(self) -> float:
-        """Return the best score among the first half of the trials, as it is known by now."""
-        first = set(islice((trial for trial, of in self.outcomes.items() if 0 in of), self.n_done // 2))
-        of_first = (one.score for one in self.candidates(self.budgets[-1]) if one.trial in first)
-        return next(of_first, -np.inf)

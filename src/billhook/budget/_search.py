@@ -102,6 +102,7 @@ class Search(Endings):
         self.is_interrupted = self.is_out_of_memory = False
         self.is_built = False
         self.ended_early = ""  # why
+        self.best_scores = []
 
     def run(self) -> None:
         """Try, then compare the best on other splits; stop early at the end of the time, or by an error that may."""
@@ -227,6 +228,8 @@ class Search(Endings):
                 trials = self._promising(trials, number)
             self._run(trials, number, is_quick=True, is_enough=is_enough, until=self._explore_end)
         self.reserve_draws()
+        best = self.best(self.budgets[-1])
+        self.best_scores += [-np.inf if best is None else best.score] * (self.n_done - len(self.best_scores))
 
     def _promising(self, trials: list[Trial], n_tried: int) -> list[Trial]:
         """Return the trials, of those that ran on all splits so far, that may still come to be among the best."""
