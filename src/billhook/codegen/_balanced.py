@@ -45,7 +45,7 @@ def balanced(packed: Packed, form: Form, prefix: str) -> Program:
 def _scores(packed: Packed, made: BalancedData, kind: Input, prefix: str) -> str:
     features = made.sections["features"] if made.form.has_features else None
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)\n{{\n"
-    return f"""{begin}    {code_type(packed)} codes[{packed.layout.n_used}];
+    return f"""{begin}    {code_type(packed)} codes[{packed.layout.n_tested}];
 {counters(packed)}{find_codes(packed, kind, features)}    add_trees(codes, scores);
 }}
 """

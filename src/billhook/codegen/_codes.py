@@ -3,7 +3,7 @@
 import numpy as np
 
 from billhook.codegen._form import Form, Input
-from billhook.codegen._reader import bit_of, count, mask, taken
+from billhook.codegen._reader import bit_of, count, mask, taken, whole
 from billhook.codegen._steps import code_type, is_quick_whole, missing_code, shifted, steps, steps_of_whole
 from billhook.packing import Packed, RankQuantizer
 
@@ -84,10 +84,23 @@ static {code_type(packed)} code_of_category(uint32_t bits, place table, uint16_t
 """
 
 
+def needs_codes(packed: Packed) -> bool:
+    """Return whether splits test what has no order of its own: categories, or projections."""
+    return packed.layout.n_categorical > 0 or packed.layout.n_projections > 0
+
+
 def widths_of_codes(packed: Packed) -> tuple[int, ...]:
     """Return the bits of the numbers that say how features become codes."""
     layout = packed.layout
-    return (layout.count_bits, layout.id_bits, layout.grid_bits, layout.size_bits, layout.category_bits)
+    return (
+        layout.count_bits,
+        layout.id_bits,
+        layout.grid_bits,
+        layout.size_bits,
+        layout.category_bits,
+        layout.low_bits,
+        layout.turn_bits,
+    )
 
 
 def reads_bits(packed: Packed) -> bool:
@@ -95,7 +108,11 @@ def reads_bits(packed: Packed) -> bool:
     layout = packed.layout
     has_ids = layout.id_bits > 0 and not layout.has_map
     return (
-        has_ids or (layout.grid == "ranks" and layout.n_ordered > 0) or layout.n_grids > 0 or layout.n_categorical > 0
+        has_ids
+        or (layout.grid == "ranks" and layout.n_ordered > 0)
+        or layout.n_grids > 0
+        or layout.n_categorical > 0
+        or layout.n_projections > 0
     )
 
 
@@ -149,7 +166,7 @@ def find_codes(packed: Packed, kind: str, features: int | None = None) -> str:
     return f"""{declared}    for (k = 0; k < {layout.n_ordered}; k++) {{
 {found}        codes[k] = {code}({value}{at});
     }}
-{categories}"""
+{categories}{"    project(codes);" + chr(10) if layout.n_projections else ""}"""
 
 
 def _find_categories(packed: Packed, bits: str) -> str:
@@ -189,4 +206,50 @@ def functions_of_codes(packed: Packed, form: Form, shift: int = 0) -> list[str]:
     elif layout.n_ordered:
         functions += [steps(packed, shift)] if "float" in kinds or not is_quick else []
         functions += [steps_of_whole(packed, shift)] if is_whole and is_quick else []
-    return [*functions, *([code_of_category(packed, shift)] if layout.n_categorical else [])]
+    functions += [code_of_category(packed, shift)] if layout.n_categorical else []
+    return [*functions, *([_project(packed, shift)] if layout.n_projections else [])]
+
+
+def _project(packed: Packed, shift: int) -> str:
+    """Return the function from the codes of features to those of projections, all shifted up by so many bits."""
+    layout = packed.layout
+    kind, most = code_type(packed), min(1 << layout.code_bits, 65535) - 1
+    # A product of a byte and a weight of 8 bits is a number of 16.
+    product = "int16_t" if most < 2**8 and not shift else "int32_t"
+    code = f"({product})(codes[of] >> {shift})" if shift else f"({product})codes[of]"
+    begin, head = layout.sections["projections"], layout.low_bits + layout.turn_bits
+    bits, first = layout.weight_bits, 8 * begin + layout.n_projections * layout.n_used * layout.weight_bits
+    turn, low = f"{layout.least_turn}", f"({layout.least_low})"
+    if layout.turn_bits:
+        turn = f"({turn}u + ({taken(f'(place)(head + {layout.low_bits}u)', layout.turn_bits)}))"
+    if layout.low_bits:
+        low = f"((int32_t)({taken('head', layout.low_bits)}) + {low})"
+    return f"""/* Projections are sums of codes times weights, shifted down, counted from the lowest, cut off at both ends. */
+static void project({kind} *codes)
+{{
+    place at = {whole(begin)};
+{f"    place head = {whole(first)};{chr(10)}" if head else ""}    {count(layout.n_tested)} k, of;
+    uint_fast16_t window = 0;
+    uint_fast8_t have = 0;
+    for (k = {layout.n_used}; k < {layout.n_tested}; k++) {{
+        int32_t sum = 0;
+        for (of = 0; of < {layout.n_used}; of++) {{
+            if (have < {bits}) {{
+                window = (uint_fast16_t)(window | (uint_fast16_t)BYTE(at) << have);
+                at++;
+                have = (uint_fast8_t)(have + 8);
+            }}
+            sum += ({product})({code} * ({product})(({product})(window & {mask(bits)}) - {1 << (bits - 1)}));
+            window = (uint_fast16_t)(window >> {bits});
+            have = (uint_fast8_t)(have - {bits});
+        }}
+        sum >>= {turn};
+        sum -= {low};
+        if (sum < 0)
+            sum = 0;
+        if (sum > {most})
+            sum = {most};
+        codes[k] = {shifted(packed, "(uint_fast16_t)sum", shift)};
+{f"        head = (place)(head + {head}u);{chr(10)}" if head else ""}    }}
+}}
+"""

@@ -84,7 +84,7 @@ def _widths(packed: Packed) -> tuple[int, ...]:
 
 
 def _scores(packed: Packed, kind: Input, prefix: str) -> str:
-    n_used = packed.layout.n_used
+    n_used, n_tested = packed.layout.n_used, packed.layout.n_tested
     begin = f"void {prefix}_scores{suffix(kind)}(const {c_type(kind)} *x, int32_t *scores)\n{{\n"
     if n_used == 0:
         return f"{begin}    (void)x;\n    add_trees(scores);\n}}\n"
@@ -92,7 +92,7 @@ def _scores(packed: Packed, kind: Input, prefix: str) -> str:
     if packed.layout.ask_bits:
         answers, asked = f"    uint8_t answers[{packed.layout.n_pairs // 8 + 1}];\n", "answers"
     ask_all = "    ask(codes, answers);\n" if answers else ""
-    return f"""{begin}    {code_type(packed)} codes[{n_used}];
+    return f"""{begin}    {code_type(packed)} codes[{n_tested}];
 {answers}{counters(packed)}{find_codes(packed, kind)}{ask_all}    add_trees({asked}, scores);
 }}
 """

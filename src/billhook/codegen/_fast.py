@@ -16,6 +16,7 @@ from billhook.codegen._codes import (
     counters,
     find_codes,
     functions_of_codes,
+    needs_codes,
     reads_bits,
     widths_of_codes,
 )
@@ -84,7 +85,7 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
         n_bytes = packed.layout.sections["trees"] + 3
         parts += [data(packed.data[:n_bytes]), place(n_bytes)] if n_bytes > 3 else []
         parts += [take(widths_of_codes(packed))] if reads_bits(packed) else []
-        whole = form.inputs if packed.layout.n_categorical else ("float",)
+        whole = form.inputs if needs_codes(packed) else ("float",)
         parts += functions_of_codes(packed, replace(form, inputs=whole))
     has_reader = has_codes and packed.layout.sections["trees"] > 0
     leaves = leaves_of(packed, is_small=form.is_small, has_reader=has_reader, has_room=has_room)
@@ -111,16 +112,19 @@ def fast(packed: Packed, form: Form, prefix: str) -> Program:
 
 
 def uses_codes(packed: Packed, form: Form) -> bool:
-    """Return whether features become codes before they are compared: categories always do."""
+    """Return whether features become codes before they are compared: categories and projections always do."""
+    if needs_codes(packed):
+        return True
     has_room = _estimated_bytes(packed, form) <= form.flash
     is_small = form.is_small and "float" in form.inputs and packed.layout.n_used > 0
-    return packed.layout.n_categorical > 0 or (is_small and not (has_room and keys_of_floats(packed, None)))
+    return is_small and not (has_room and keys_of_floats(packed, None))
 
 
 def _estimated_bytes(packed: Packed, form: Form) -> int:
     """Return about how much flash the quickest program takes on a processor of 8 bits, rather more than less."""
     layout = packed.layout
-    keys = keys_of_floats(packed, None) if layout.n_used and "float" in form.inputs else None
+    has_keys = layout.n_used > 0 and "float" in form.inputs and not needs_codes(packed)
+    keys = keys_of_floats(packed, None) if has_keys else None
     of_floats = 0
     if keys is not None:
         in_two, asks_if_missing = (sum(part in test for test in keys.right) for part in ("||", "!= 0x"))
@@ -142,7 +146,7 @@ def _estimated_bytes(packed: Packed, form: Form) -> int:
 
 
 def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, has_codes: bool) -> Comparisons:
-    if kind != "float" and packed.layout.n_categorical == 0:
+    if kind != "float" and not needs_codes(packed):
         low, high = LIMITS[kind]
         limit = np.floor(packed.bounds.astype(np.float64))
         keys = keys_of_whole(packed, limit, low, high, sums) if is_small and kind == "int16" else None
@@ -153,7 +157,7 @@ def _tests(packed: Packed, kind: Input, sums: Sums | None, *, is_small: bool, ha
         return Comparisons(kind, f"{const} {kind}_t *x", _whole_tests(packed, limit, low, high))
     if has_codes:
         codes = packed.coded.threshold.astype(np.float64)
-        array = f"    {code_type(packed)} codes[{packed.layout.n_used}];\n{counters(packed)}"
+        array = f"    {code_type(packed)} codes[{packed.layout.n_tested}];\n{counters(packed)}"
         made_of_x = (array, find_codes(packed, kind), "codes")
         return Comparisons("codes", f"const {code_type(packed)} *x", _code_tests(packed, codes), made_of_x=made_of_x)
     keys = keys_of_floats(packed, sums) if is_small and packed.layout.n_used else None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from billhook.codegen._codes import needs_codes
 from billhook.codegen._form import Form, form_of
 from billhook.codegen._steps import code_type
 from billhook.codegen._targets import Target, targets
@@ -49,13 +50,13 @@ def least_flash(packed: Packed, form: Form) -> int:
 def least_stack(packed: Packed, form: Form) -> int:
     """Return how many bytes of memory features and scores take at least while a row is computed."""
     scores = 4 * packed.layout.n_columns
-    has_codes = form.layout != "fast" or packed.layout.n_categorical > 0
+    has_codes = form.layout != "fast" or needs_codes(packed)
     if form.inputs[0] == "float" and not has_codes and not form.is_small:
         return scores + (4 * packed.layout.n_used if packed.layout.missing != "none" else 0)
     if not has_codes and form.inputs[0] != "float":
         return scores
     answers = packed.layout.n_pairs // 8 + 1 if form.layout == "compact" and packed.layout.ask_bits else 0
-    return scores + packed.layout.n_used * (1 if code_type(packed) == "uint8_t" else 2) + answers
+    return scores + packed.layout.n_tested * (1 if code_type(packed) == "uint8_t" else 2) + answers
 
 
 def fits_in(packed: Packed, target: Target) -> bool:

@@ -39,7 +39,7 @@ static void ask(const {code_type(packed)} *codes, uint8_t *answers)
 {{
     place at = {layout.sections["pairs"]}u;
     uint8_t byte = 0, left = 0, bit, low = {layout.many_bits}, answer = 0, one = 1;
-    {count(layout.n_used)} k = 0;
+    {count(layout.n_tested)} k = 0;
     {number} n = 0, key = 0;
     {code_type(packed)} code = 0;
     do {{
@@ -77,7 +77,7 @@ static void ask(const {code_type(packed)} *codes, uint8_t *answers)
             for (gap = n; gap && low; gap >>= 1)
                 low--;
         }}
-    }} while (n || k < {layout.n_used});
+    }} while (n || k < {layout.n_tested});
     *answers = answer;
 }}
 """

@@ -150,7 +150,13 @@ def _parts(packed: Packed, shift_up: int) -> _Steps:
     most = min(1 << layout.code_bits, 65535) - 1
     # A code that no split asks for need not be cut off, unless it could be taken for another.
     asked = int(packed.coded.threshold.max(initial=0))
-    is_cut = shift_up > 0 or layout.missing == "split" or asked == most or code_type(packed) == "uint8_t"
+    is_cut = (
+        layout.n_projections > 0
+        or shift_up > 0
+        or layout.missing == "split"
+        or asked == most
+        or code_type(packed) == "uint8_t"
+    )
     cut = f"    if (fine > {most})\n        fine = {most};\n" if is_cut and scale else ""
     largest = most if is_cut and not scale else 0xFFFF
     code, declared = shifted(packed, "fine", shift_up), f"    uint_fast16_t fine{', scale' if scale else ''};\n"

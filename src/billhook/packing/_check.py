@@ -6,7 +6,7 @@ import numpy as np
 
 from billhook.forest import check_encoding
 from billhook.packing._fit_quantizers import LOWEST_KEY
-from billhook.packing._layout import FACTOR_BITS
+from billhook.packing._layout import FACTOR_BITS, ByteLayout
 from billhook.packing._quantizers import KEY_SHIFTS, NO_SHIFT, POWERS, Quantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._symmetric import MOST_LEAVES, MOST_LEVELS
 
@@ -19,7 +19,7 @@ def check_packed(packed: "Packed") -> None:
     layout = packed.layout
     _check_about(packed)
     # Before anything is read that a count might make long. A tree has a split, unless there is only the one.
-    if not 1 <= layout.n_trees <= max(layout.n_inner, 1) or layout.n_used > layout.n_inner:
+    if not 1 <= layout.n_trees <= max(layout.n_inner, 1) or _least_tested(layout) > layout.n_inner:
         raise ValueError(f"{layout.n_inner} splits are not {layout.n_trees} trees that test {layout.n_used} features")
     is_possible = layout.n_leaves == layout.n_inner + layout.n_trees
     if layout.is_symmetric:
@@ -27,11 +27,12 @@ def check_packed(packed: "Packed") -> None:
         is_possible &= 2 * layout.n_trees <= layout.n_leaves
     if not is_possible or layout.leaf_bits < 1:
         raise ValueError(f"{layout.n_trees} trees of {layout.n_inner} splits cannot have {layout.n_leaves} leaves")
-    if layout.n_pairs and layout.n_used > layout.n_pairs:
+    if layout.n_pairs and _least_tested(layout) > layout.n_pairs:
         raise ValueError(f"{layout.n_pairs} different tests cannot be of {layout.n_used} features")
     if layout.n_inner and not layout.n_used:
         raise ValueError(f"{layout.n_inner} splits test no feature")
     _check_categories(packed)
+    _check_projections(packed)
     if layout.grid == "steps" and layout.n_used:
         _check_uniform(packed.quantizers)
     if type(packed.scale) is not float or not np.isfinite(packed.scale) or packed.scale <= 0.0:
@@ -56,11 +57,17 @@ def check_packed(packed: "Packed") -> None:
         if isinstance(quantizer, RankQuantizer) and not (quantizer.thresholds[1:] > quantizer.thresholds[:-1]).all():
             raise ValueError("the thresholds of a feature do not ascend")
     walked = packed.coded
-    if (walked.feature >= layout.n_used).any():
+    if (walked.feature >= layout.n_tested).any():
         raise ValueError("a split tests a feature that is not in use")
-    if np.unique(walked.feature[walked.feature >= 0]).size < layout.n_used:
+    tested = np.unique(walked.feature[walked.feature >= 0])
+    if packed.projections is not None:
+        tested = np.union1d(tested, packed.projections.inputs)
+    if tested.size < layout.n_tested:
         raise ValueError("a feature is said to be in use, and no split tests it")
-    if (walked.threshold[walked.feature >= layout.n_ordered] > (1 << layout.category_bits) - 2).any():
+    if (
+        layout.n_categorical
+        and (walked.threshold[walked.feature >= layout.n_ordered] > (1 << layout.category_bits) - 2).any()
+    ):
         raise ValueError("a split tests a code that categories of no set have")
     if layout.n_inner and np.diff(walked.offset).min() < 3:
         raise ValueError("a tree has no split")
@@ -78,6 +85,24 @@ def _check_categories(packed: "Packed") -> None:
         )
     if layout.has_map and layout.n_categorical:
         raise ValueError("a bit for each feature cannot say which are in use more than once")
+
+
+def _least_tested(layout: ByteLayout) -> int:
+    """Return how many different features, or projections, splits test at least."""
+    return layout.n_projections or layout.n_used
+
+
+def _check_projections(packed: "Packed") -> None:
+    """Raise ValueError for sums of codes that a target could not compute, or of what is missing or a category."""
+    layout = packed.layout
+    if (layout.n_projections == 0) != (layout.weight_bits == 0):
+        raise ValueError(f"{layout.n_projections} projections cannot have weights of {layout.weight_bits} bits")
+    if not layout.n_projections:
+        return
+    if layout.grid != "steps" or layout.n_categorical or layout.missing != "none" or not layout.n_used:
+        raise ValueError("projections are of features without missing values, whose codes are those of steps")
+    assert packed.projections is not None
+    packed.projections.check()
 
 
 def _check_about(packed: "Packed") -> None:

@@ -11,6 +11,7 @@ from billhook.forest import Forest, derive
 from billhook.packing._category_codes import CATEGORY_BITS, code_categories
 from billhook.packing._fit_quantizers import exact_quantizers, feature_values, fitted_quantizer
 from billhook.packing._order import splits_by_feature
+from billhook.packing._projections import Projections
 from billhook.packing._quantizers import CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
 
 NO_VALUES = np.zeros(0)
@@ -24,13 +25,15 @@ class Coding(NamedTuple):
     """The features in use, how their values become codes, and the values that thresholds have to tell apart.
 
     A feature with categorical splits is there once for each of its chains of sets, behind all others; `place_of_set`
-    is the place in the coding, and the code, of each set that a feature is split by.
+    is the place in the coding, and the code, of each set that a feature is split by. The `projections` of these
+    features are numbered behind them.
     """
 
     used: Int64Array
     quantizers: list[Quantizer]
     values: list[Vector]
     place_of_set: dict[tuple[int, int], tuple[int, int]] = {}  # noqa: RUF012 - never changed
+    projections: Projections | None = None
 
 
 def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: Float32Array | None) -> Coding:
@@ -122,12 +125,26 @@ def on_features(
 
 
 def without_unused(walked: Forest, coding: Coding) -> tuple[Forest, Coding, Int64Array]:
-    """Return the forest without features that no split tests any more, its coding, and the places of those left."""
-    left, number = np.unique(walked.feature[walked.feature >= 0], return_inverse=True)
+    """Return the forest without features that no split tests any more, its coding, and the places of those left.
+
+    A projection that is tested keeps the features that it has weights of.
+    """
+    tested = np.unique(walked.feature[walked.feature >= 0]).astype(np.int64)
+    n_used, projections = coding.used.size, coding.projections
+    left, projected = tested[tested < n_used], tested[tested >= n_used]
+    if projections is not None:
+        projections = projections.take(projected - n_used)
+        left = np.union1d(left, projections.inputs)
+        projections = projections.of_inputs(left) if projected.size else None
+    places = np.append(left, projected)
+    is_split = walked.feature >= 0
     feature = walked.feature.copy()
-    feature[feature >= 0] = number
-    kept = derive(walked, feature=feature, n_features=max(left.size, 1), feature_names=None, encoding=None)
+    feature[is_split] = np.searchsorted(places, feature[is_split])
+    kept = derive(walked, feature=feature, n_features=max(places.size, 1), feature_names=None, encoding=None)
     of_left = Coding(
-        coding.used[left], [coding.quantizers[k] for k in left.tolist()], [coding.values[k] for k in left.tolist()]
+        coding.used[left],
+        [coding.quantizers[k] for k in left.tolist()],
+        [coding.values[k] for k in left.tolist()],
+        projections=projections,
     )
-    return kept, of_left, left.astype(np.int64)
+    return kept, of_left, places

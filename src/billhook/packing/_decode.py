@@ -12,6 +12,7 @@ from billhook.packing._gaps import unpack_gaps
 from billhook.packing._groups import Group, unpack_groups
 from billhook.packing._layout import ByteLayout
 from billhook.packing._leaf_values import by_leaf
+from billhook.packing._projections import Projections, unpack_projections
 from billhook.packing._quantizers import (
     NO_SHIFT,
     CategoryQuantizer,
@@ -77,7 +78,7 @@ def _tests(layout: ByteLayout, data: Bytes) -> Int64Array:
 
 def _tests_of_gaps(layout: ByteLayout, data: Bytes) -> Int64Array:
     stream = _section(layout, data, "pairs")
-    feature, key = unpack_gaps(stream, layout.ask_bits, layout.n_used, layout.gap_bits, layout.many_bits)
+    feature, key = unpack_gaps(stream, layout.ask_bits, layout.n_tested, layout.gap_bits, layout.many_bits)
     if feature.size != layout.n_pairs or int(key.max(initial=0)) >> layout.key_bits:
         raise ValueError(f"the table has {feature.size} tests, not {layout.n_pairs}, or codes that are too large")
     if layout.missing == "split":
@@ -100,6 +101,11 @@ def decode_factors(layout: ByteLayout, data: Bytes) -> Int64Array | None:
     if not layout.factor_bits:
         return None
     return unpack_bits(_section(layout, data, "factors"), layout.factor_bits, layout.n_columns)
+
+
+def decode_projections(layout: ByteLayout, data: Bytes) -> Projections | None:
+    """Return the weighted sums of codes that splits test, if there are any."""
+    return unpack_projections(_section(layout, data, "projections"), layout)
 
 
 def decode_quantizers(layout: ByteLayout, data: Bytes) -> list[Quantizer]:
@@ -174,7 +180,7 @@ def decode_forest(layout: ByteLayout, data: Bytes) -> Forest:
         raise ValueError(f"the trees have {nodes['n_inner'].sum()} splits, not {layout.n_splits}")
     if layout.missing != "split":
         nodes["missing_left"] = np.full(layout.n_splits, layout.missing == "left")
-    return forest_of_nodes(nodes, layout.n_used, layout.n_columns)
+    return forest_of_nodes(nodes, layout.n_tested, layout.n_columns)
 
 
 def forest_of_nodes(nodes: dict[str, Any], n_used: int, n_columns: int) -> Forest:

@@ -7,6 +7,8 @@ All sections stand one after the other in one string of bytes, each at the begin
     steps       the number of each feature's steps, if equal steps are written once
     sizes       how many categories each categorical feature has; such features come last
     categories  the codes of all their categories: see `_category_codes`
+    projections the weights of all weighted sums of codes, 2^(bits - 1) higher, then of each how far its lowest and
+                its turn are above the least: see `_projections`
     trees       how many splits, or levels, each tree has more than the smallest, and the column it adds to if leaves
                 have one number and rows several
     shapes      2 bits a split: is the left side a split too, is the right
@@ -40,6 +42,7 @@ from billhook.packing._bits import bits_for, pack_bits
 from billhook.packing._layout import FACTOR_BITS, ByteLayout
 from billhook.packing._leaf_values import by_leaf
 from billhook.packing._order import level_order
+from billhook.packing._projections import Projections, pack_projections, projection_shape
 from billhook.packing._quantizers import CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._symmetric import first_of_levels, with_levels
 from billhook.packing._tests import Tests, pack_tests, with_shortest_tests
@@ -55,14 +58,23 @@ def encode(
     *,
     missing_values: bool = True,
     is_symmetric: bool = False,
+    projections: Projections | None = None,
 ) -> tuple[ByteLayout, Bytes]:
     """Return a forest whose features are those in use, thresholds codes and values whole numbers, as bytes.
 
-    `factor` is what the values of each column are multiples of, if not of 1.
+    Features beyond those in use are the `projections`. `factor` is what the values of each column are multiples of,
+    if not of 1.
     """
     order = level_order(walked)
     plain = layout_without_tables(
-        walked, used.size, quantizers, n_features, leaf_bits, factor, missing_values=missing_values
+        walked,
+        used.size,
+        quantizers,
+        n_features,
+        leaf_bits,
+        factor,
+        missing_values=missing_values,
+        projections=projections,
     )
     asking, n_tests = order.inner, order.n_inner
     if is_symmetric:
@@ -82,6 +94,7 @@ def encode(
         if plain.has_map
         else pack_bits(used, plain.id_bits),
         **_quantizer_bytes(quantizers, plain),
+        "projections": pack_projections(projections, plain),
         "trees": pack_bits(trees, plain.tree_bits + plain.column_bits),
         "shapes": pack_bits(order.goes_on.ravel().astype(np.int64), 0 if is_symmetric else 1),
         "tests": numbers,
@@ -106,6 +119,7 @@ def layout_without_tables(
     factor: Int64Array | None,
     *,
     missing_values: bool = True,
+    projections: Projections | None = None,
 ) -> ByteLayout:
     """Return the layout of a forest as `encode` takes it, without tables of pairs and of leaves."""
     is_split = walked.feature >= 0
@@ -150,6 +164,7 @@ def layout_without_tables(
         n_categories=sum(sizes),
         category_bits=bits_for(max((table.n_codes for table in tables), default=1)),
         size_bits=bits_for(max(sizes, default=0) + 1),
+        **projection_shape(projections),
     )
 
 

@@ -57,6 +57,11 @@ class ByteLayout:
     is_symmetric : bool
         Whether all splits on a level of a tree ask the same, and all leaves are on the last level, as in CatBoost's
         trees: then a tree has one test a level, no shape, and `tree_bits` and `least_inner` are of its levels.
+    n_projections, weight_bits : int
+        Weighted sums of the codes of all features in use, which splits test as further features; bits of a weight.
+    turn_bits, least_turn, low_bits, least_low : int
+        Of by how many bits the sum of a projection is shifted down, and of the lowest that it then has: both are
+        counted from the least of all projections.
     """
 
     n_trees: int
@@ -97,6 +102,12 @@ class ByteLayout:
     category_bits: int = 0
     size_bits: int = 0
     is_symmetric: bool = False
+    n_projections: int = 0
+    weight_bits: int = 0
+    turn_bits: int = 0
+    least_turn: int = 0
+    low_bits: int = 0
+    least_low: int = 0
 
     @property
     def n_splits(self) -> int:
@@ -109,9 +120,19 @@ class ByteLayout:
         return self.n_used - self.n_categorical
 
     @property
+    def n_tested(self) -> int:
+        """Number of what splits may test: features in use, and projections behind them."""
+        return self.n_used + self.n_projections
+
+    @property
+    def projection_bits(self) -> int:
+        """Bits of a projection."""
+        return self.low_bits + self.turn_bits + self.n_used * self.weight_bits
+
+    @property
     def feature_bits(self) -> int:
-        """Bits of the number of a feature in use."""
-        return bits_for(self.n_used)
+        """Bits of the number of a feature in use, or of a projection."""
+        return bits_for(self.n_tested)
 
     @property
     def test_bits(self) -> int:
@@ -171,6 +192,7 @@ class ByteLayout:
             "steps": n_ordered * self.grid_bits,
             "sizes": self.n_categorical * self.size_bits,
             "categories": self.n_categories * self.category_bits,
+            "projections": self.n_projections * self.projection_bits,
             "trees": self.n_trees * (self.tree_bits + self.column_bits),
             "shapes": 0 if self.is_symmetric else n_tests * 2,
             "tests": Group(self.group, self.radix).section_bits(n_tests, self.pair_bits),

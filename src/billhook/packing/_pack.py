@@ -169,6 +169,7 @@ def size_on_codes(
         leaf_bits,
         factor,
         missing_values=missing_values,
+        projections=coding.projections,
     )
     layout = with_table_of_pairs(layout, coded)
     n_entries = 0 if codebook is None or codebook >= layout.n_leaves else codebook
@@ -209,6 +210,7 @@ def _packed(
                 factor,
                 missing_values=missing_values,
                 is_symmetric=is_symmetric,
+                projections=of_way.projections,
             )
         )
     layout, data = min(encoded, key=lambda one: one[1].size)

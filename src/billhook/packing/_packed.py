@@ -22,13 +22,16 @@ from billhook.forest import (
 from billhook.kernels import has_missing
 from billhook.packing._blob import from_blob, to_blob
 from billhook.packing._check import check_packed
-from billhook.packing._decode import decode_features, decode_forest, decode_quantizers
+from billhook.packing._decode import decode_features, decode_forest, decode_projections, decode_quantizers
 from billhook.packing._file import save_packed
 from billhook.packing._layout import ByteLayout
 from billhook.packing._order import splits_by_feature
+from billhook.packing._projections import Projections
 from billhook.packing._quantizers import MISSING, CategoryQuantizer, Quantizer
 from billhook.tables import Encoding
 
+# Of a feature that projections are of, at most so many ends of codes are typical.
+N_ENDS = 8
 # What is as in the Forest.
 ABOUT = ("link", "task", "ties", "rounding", "n_features", "classes", "feature_names", "origin", "encoding")
 
@@ -84,10 +87,18 @@ class Packed:
     def scores(self, X: ArrayLike) -> Int64Array:
         """Return the raw scores in units of `scale`, (rows, columns): the whole numbers that the target computes."""
         rows = as_rows(X, self)
-        if self.layout.missing == "none" and has_missing(rows):  # not a number is an infinity of its sign
-            rows = np.where(np.isnan(rows), np.copysign(np.float32(np.inf), rows), rows)
-        raw = self._on_features.decision_function(rows).reshape(rows.shape[0], self.layout.n_columns)
-        return np.rint(raw).astype(np.int64)
+        if self.projections is not None:
+            raw = self.coded.decision_function(self._codes(rows))
+        else:
+            if self.layout.missing == "none" and has_missing(rows):  # not a number is an infinity of its sign
+                rows = np.where(np.isnan(rows), np.copysign(np.float32(np.inf), rows), rows)
+            raw = self._on_features.decision_function(rows)
+        return np.rint(raw.reshape(rows.shape[0], self.layout.n_columns)).astype(np.int64)
+
+    def _codes(self, rows: Float32Array) -> Float32Array:
+        """Return the codes of the features in use, and of projections behind them."""
+        codes = codes_of(rows, self.used, self.quantizers, missing_values=self.layout.missing != "none")
+        return codes if self.projections is None else np.column_stack([codes, self.projections.codes(codes)])
 
     def decision_function(self, X: ArrayLike) -> Vector:
         """Return the raw scores, as `Forest.decision_function`; of two classes the second's minus the first's."""
@@ -126,16 +137,20 @@ class Packed:
     def bounds(self) -> Float32Array:
         """For each node of `coded` that is a split, the largest float32 that goes left; infinity where all do.
 
-        It is 0 for categorical splits.
+        It is 0 for categorical splits, and for those of projections.
         """
         bounds = np.zeros(self.coded.n_nodes, np.float32)
-        for nodes, quantizer in zip(splits_by_feature(self.coded)[1], self.quantizers, strict=True):
-            if not isinstance(quantizer, CategoryQuantizer):
+        for tested, nodes in zip(*splits_by_feature(self.coded), strict=True):
+            quantizer = None if tested >= self.layout.n_used else self.quantizers[tested]
+            if quantizer is not None and not isinstance(quantizer, CategoryQuantizer):
                 bounds[nodes] = quantizer.bounds(self.coded.threshold[nodes].astype(np.int64))
         return bounds + np.float32(0.0)  # and not -0.0
 
     def typical_values(self) -> dict[int, Float32Array]:
-        """Return, for each feature in use, values on either side of its thresholds, or all its categories."""
+        """Return, for each feature in use, values on either side of its thresholds, or all its categories.
+
+        Of a feature that projections alone are of, values on either side of where some of its codes end.
+        """
         values: dict[int, Float32Array] = {}
         for k, (feature, quantizer) in enumerate(zip(self.used.tolist(), self.quantizers, strict=True)):
             if isinstance(quantizer, CategoryQuantizer):
@@ -143,13 +158,27 @@ class Packed:
                 values[feature] = np.union1d(values.get(feature, categories), categories).astype(np.float32)
                 continue
             at = np.unique(self.bounds[self.coded.feature == k])
+            if self.projections is not None and self.projections.weights[:, k].any():
+                ends = np.linspace(0, quantizer.n_codes - 2, min(quantizer.n_codes - 1, N_ENDS))
+                at = np.union1d(at, quantizer.bounds(np.unique(ends.astype(np.int64))))
             at = at[np.isfinite(at)] if np.isfinite(at).any() else np.zeros(1, np.float32)
             with np.errstate(over="ignore"):
                 values[feature] = np.concatenate([at, np.nextafter(at, np.float32(np.inf))])
         return values
 
     def to_forest(self) -> Forest:
-        """Return the model as a forest that answers the same, on features as they are."""
+        """Return the model as a forest that answers the same, on features as they are.
+
+        Raises
+        ------
+        TypeError
+            If its splits test projections, weighted sums of features, which a forest does not have.
+        """
+        if self.projections is not None:
+            raise TypeError(
+                f"the model tests {count_of(self.layout.n_projections, 'projection')}, weighted sums of features, "
+                "which a forest does not have: fit it with projections=0, or use the packed model"
+            )
         coded = self._on_features
         about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
         value, base = coded.value * self.scale, coded.base * self.scale
@@ -256,8 +285,16 @@ class Packed:
         return decode_quantizers(self.layout, self.data)
 
     @cached_property
+    def projections(self) -> Projections | None:
+        """The weighted sums of codes of features that splits test; None if there are none."""
+        return decode_projections(self.layout, self.data)
+
+    @cached_property
     def coded(self) -> Forest:
-        """The forest that the bytes are: numbers among `used` for features, codes for thresholds, whole values."""
+        """The forest that the bytes are: numbers among `used` for features, codes for thresholds, whole values.
+
+        Numbers from `layout.n_used` on are those of `projections`.
+        """
         return decode_forest(self.layout, self.data)
 
     def __eq__(self, other: object) -> bool:

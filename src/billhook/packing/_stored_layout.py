@@ -11,7 +11,7 @@ from billhook.packing._layout import ByteLayout
 
 WORDS = {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split"), "has_map": (False, True)}
 WORDS["is_symmetric"] = WORDS["has_map"]
-LOWEST = {"offset": -(2**31), "base": -(2**31)}
+LOWEST = {"offset": -(2**31), "base": -(2**31), "least_low": -(2**31)}
 LIMITS = {
     "code_bits": 16,
     "count_bits": 17,
@@ -31,9 +31,16 @@ LIMITS = {
     "n_categories": 2**24,
     "category_bits": 8,
     "size_bits": 16,
+    "n_projections": 2**16,
+    "weight_bits": 8,
+    "turn_bits": 5,
+    "least_turn": 31,
+    "low_bits": 25,
+    "least_low": 2**31 - 1,
 }
 # What layouts had not always, and what it was.
 LATER = {"n_categorical": 0, "n_categories": 0, "category_bits": 0, "size_bits": 0, "is_symmetric": False}
+LATER |= {"n_projections": 0, "weight_bits": 0, "turn_bits": 0, "least_turn": 0, "low_bits": 0, "least_low": 0}
 
 
 def layout_from(stored: Any) -> ByteLayout:

@@ -56,7 +56,7 @@ class TestTable(NamedTuple):
 def with_shortest_tests(plain: ByteLayout, tests: Tests) -> TestTable:
     """Return the layout in which the tests take the fewest bytes, without much more time for a row."""
     different = np.unique(tests.in_order(plain))
-    gaps = find_gaps(different >> plain.key_bits, different & ((1 << plain.key_bits) - 1), plain.n_used)
+    gaps = find_gaps(different >> plain.key_bits, different & ((1 << plain.key_bits) - 1), plain.n_tested)
     paired = replace(plain, n_pairs=different.size)
     as_gaps = replace(paired, ask_bits=gaps.bits, gap_bits=gaps.gap_bits, many_bits=gaps.many_bits)
     forms = [form for form in (plain, paired, as_gaps, _grouped(plain), _grouped(paired)) if _is_quick(form)]
@@ -67,7 +67,7 @@ def _grouped(layout: ByteLayout) -> ByteLayout:
     """Return the layout with tests, or numbers of pairs, in groups, if that takes fewer bits."""
     if layout.pair_bits > LARGEST_READ:
         return layout
-    n_values = 1 << layout.test_bits if layout.missing == "split" else layout.n_used << layout.code_bits
+    n_values = 1 << layout.test_bits if layout.missing == "split" else layout.n_tested << layout.code_bits
     group = group_for(layout.n_pairs or n_values)
     return replace(layout, group=group.size, radix=group.radix)
 
@@ -82,7 +82,7 @@ def _is_quick(layout: ByteLayout) -> bool:
     """Whether a row takes little more time than with tests as they are."""
     n_trees = layout.n_trees
     steps = n_trees * log2(max(layout.n_leaves / n_trees, 2.0))
-    usual = steps * STEP + n_trees * layout.n_values * LEAF_NUMBER + layout.n_used * CODE
+    usual = steps * STEP + n_trees * layout.n_values * LEAF_NUMBER + layout.n_tested * CODE
     more = steps * GROUP_STEP if layout.group else 0.0
     more += layout.ask_bits * GAP_BIT + layout.n_pairs * GAP_TEST if layout.ask_bits else 0.0
     return more <= MOST_EXTRA_TIME * usual

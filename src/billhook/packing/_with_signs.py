@@ -5,6 +5,7 @@ from typing import Any
 
 from billhook._types import Bytes
 from billhook.packing._layout import ByteLayout
+from billhook.packing._stored_layout import LATER
 
 # What these layouts had not yet, as it was for all.
 NEW = {
@@ -17,12 +18,7 @@ NEW = {
     "many_bits": 0,
     "group": 0,
     "radix": 0,
-    "n_categorical": 0,
-    "n_categories": 0,
-    "category_bits": 0,
-    "size_bits": 0,
-    "is_symmetric": False,
-}
+} | LATER
 NAMES_WITH_SIGNS = tuple(field.name for field in fields(ByteLayout) if field.name not in NEW)
 
 
