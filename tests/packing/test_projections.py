@@ -302,6 +302,25 @@ def test_sums_that_no_target_computes_are_refused(name, make, message):
         with_projections(packed, **{name: make(packed.projections)}).check()
 
 
+@pytest.mark.parametrize(
+    ("weights", "low", "message"),
+    [
+        ([[1, 128], [1, 1]], [0, 0], "a weight of a projection takes more than 8 bits"),
+        ([[1, -129], [1, 1]], [0, 0], "a weight of a projection takes more than 8 bits"),
+        ([[1, 1], [1, 1]], [0, 2**25], "the lowest sums of projections differ by more than 25 bits hold"),
+    ],
+)
+def test_what_no_file_could_hold_is_refused_before_it_is_packed(weights, low, message):
+    rng = np.random.default_rng(0)
+    coding = coded(rng, [[1, 2], [3, 4]], n_features=2)
+    projections = Projections(np.array(weights), np.zeros(2, np.int64), np.array(low), 4)
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        projections.check()
+    coding = coding._replace(projections=projections)
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        pack_on_codes(forest_of(rng, coding, [0, 2, 3]), coding, leaf_bits=6, missing_values=False)
+
+
 def test_sums_may_be_as_large_as_32_bits_hold():
     packed = small()
     weights, low = packed.projections.weights, packed.projections.low * 0

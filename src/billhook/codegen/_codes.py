@@ -112,7 +112,7 @@ def reads_bits(packed: Packed) -> bool:
         or (layout.grid == "ranks" and layout.n_ordered > 0)
         or layout.n_grids > 0
         or layout.n_categorical > 0
-        or layout.n_projections > 0
+        or layout.low_bits + layout.turn_bits > 0
     )
 
 
