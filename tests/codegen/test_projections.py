@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import billhook as bh
 from billhook.codegen import TOOLCHAINS, Form, flash_with_reader, target_named
+from billhook.codegen._estimate import estimated_cycles
 from billhook.codegen._memory import least_stack
 from compiled import FLAGS, compiled, write_sources
 from projected import projected_model, projected_rows
@@ -51,7 +52,7 @@ def model(name, seed=0):
     return packed, projected_rows(rng, packed, 120)
 
 
-def rows_of_kind(packed, rows, kind):
+def rows_of_kind(rows, kind):
     """Return rows as whole numbers of a type, spread over where features differ as far as it holds that."""
     if kind == "float":
         return rows
@@ -65,7 +66,7 @@ def test_they_score_the_same_in_c(name, form, tmp_path):
     packed, rows = model(name)
     for kind in KINDS:
         (tmp_path / kind).mkdir()
-        given_rows = rows_of_kind(packed, rows, kind)
+        given_rows = rows_of_kind(rows, kind)
         found = compiled(packed, tmp_path / kind, *SANITISED, form=FORMS[form], kind=kind)(given_rows)
         np.testing.assert_array_equal(found, packed.scores(given_rows))
 
@@ -92,7 +93,7 @@ def test_whatever_they_are_they_score_the_same_in_c(
     packed, _ = projected_model(
         rng, sizes, n_features, n_projections, code_bits, n_classes, weight=weight, rows=rows, leaf_bits=5
     )
-    tried = rows_of_kind(packed, projected_rows(rng, packed, 60), kind)
+    tried = rows_of_kind(projected_rows(rng, packed, 60), kind)
     found = compiled(packed, tmp_path_factory.mktemp("c"), *SANITISED, form=FORMS[form], kind=kind)(tried)
     np.testing.assert_array_equal(found, packed.scores(tried))
 
@@ -147,12 +148,24 @@ def test_devices_answer_as_python_does(target, layout):
     for name, inputs in zip(names, ("float", "int16", "float", "float", "uint8"), strict=False):
         packed, rows = model(name)
         found = bh.measure(
-            packed, rows_of_kind(packed, rows, inputs), target=target, layout=layout, inputs=inputs, max_rows=15
+            packed, rows_of_kind(rows, inputs), target=target, layout=layout, inputs=inputs, max_rows=15
         )
         assert found.agreement == 1.0
         assert found.ram == 0
         if layout == "compact" and inputs == "float":
             assert found.flash <= flash_with_reader(packed.nbytes, found.target, has_projections=True)
+
+
+@pytest.mark.parametrize("target", ["arduino-mega", "cortex-m0"])
+@pytest.mark.parametrize("code_bits", [7, 10])
+def test_estimates_of_cycles_are_within_a_factor_of_two(target, code_bits):
+    need(target)
+    packed, _ = projected_model(np.random.default_rng(0), (30,) * 6, 20, 15, code_bits, 3, share=1.0)
+    rows = projected_rows(np.random.default_rng(1), packed, 15, tricky=0)
+    for layout in ("compact", "balanced", "fast"):
+        found = bh.measure(packed, rows, target=target, layout=layout, max_rows=15)
+        taken = found.cycles if found.cycles is not None else found.instructions
+        assert 0.5 < estimated_cycles(packed, layout, found.target) / taken < 2.0
 
 
 def test_a_thousand_features_answer_as_python_does_on_a_device():

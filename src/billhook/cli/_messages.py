@@ -46,6 +46,7 @@ PARAMETERS = (
     "n_trials",
     "out",
     "proba",
+    "projections",
     "package",
     "quantile",
     "random_state",

@@ -40,7 +40,7 @@ def flash_with_reader(nbytes: int, target: Target, *, has_projections: bool = Fa
     return nbytes + reader + (more if has_projections else 0)
 
 
-def flash_of(packed: Packed, target: Target) -> int:
+def most_flash(packed: Packed, target: Target) -> int:
     """Return how many bytes of flash a model takes at most in the compact layout, with float inputs."""
     return flash_with_reader(packed.nbytes, target, has_projections=packed.layout.n_projections > 0)
 
@@ -72,7 +72,7 @@ def least_stack(packed: Packed, form: Form) -> int:
 def fits_in(packed: Packed, target: Target) -> bool:
     """Whether a target holds a model in the compact layout, with float inputs, in its flash and its memory."""
     stack = least_stack(packed, form_of("compact", "float", target))
-    return flash_of(packed, target) <= target.flash and stack <= target.ram
+    return most_flash(packed, target) <= target.flash and stack <= target.ram
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,7 @@ class TargetFit:
 def target_fits(packed: Packed) -> tuple[TargetFit, ...]:
     """Return for each target with a known flash whether it holds a model."""
     return tuple(
-        TargetFit(
-            target.name, target.flash, target.ram, flash_of(packed, target), fits_in(packed, target)
-        )
+        TargetFit(target.name, target.flash, target.ram, most_flash(packed, target), fits_in(packed, target))
         for target in targets()
         if target.flash
     )

@@ -208,7 +208,7 @@ class CompactForest(ForestEstimator):
         # A model that is not of all rows comes with the encoding of its own.
         has_own = encoding is None or packed.encoding is not None
         self.packed_ = packed if has_own else packed.with_encoding(encoding)
-        self.forest_ = packed.to_forest()
+        self.forest_ = None if packed.projections is not None else packed.to_forest()
         if isinstance(self, ClassifierMixin):
             self.classes_ = packed.classes
 
