@@ -211,7 +211,7 @@ def folder(tmp_path):
 def test_a_model_is_shown(folder, capsys):
     assert main(["show", str(folder / "model.bhk"), str(folder / "rows.csv"), "--label", "kind"]) == 0
     out = capsys.readouterr().out
-    assert "3 projections, each the sum of" in out
+    assert "3 projections, weighted sums of the codes of features:" in out
     assert "weighted sums that splits ask for" in out
     assert main(["show", str(folder / "model.bhk"), "--columns", "1"]) == 0
     assert "... and 2 more: --columns 3 prints all." in capsys.readouterr().out

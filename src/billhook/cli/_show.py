@@ -91,7 +91,7 @@ def _asks(drawing: str, use: ProjectionUse) -> bool:
 def _print_projections(description: ModelDescription, most: int) -> None:
     """Print the projections that matter most."""
     projections = sorted(description.projections, key=lambda use: -use.gain)
-    print(f"\n{count_of(len(projections), 'projection')}, each the sum of how often the codes of features count:")
+    print(f"\n{count_of(len(projections), 'projection')}, weighted sums of the codes of features:")
     rows = [(use.name, f"{use.gain:.1%}", f"{use.n_splits:,}", str(use)) for use in projections[:most]]
     print_table(("projection", "gain", "splits", "sum of"), rows, numbers=("gain", "splits"))
     if len(projections) > most:
