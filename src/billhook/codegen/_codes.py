@@ -224,7 +224,7 @@ def _project(packed: Packed, shift: int) -> str:
         turn = f"({turn}u + ({taken(f'(place)(head + {layout.low_bits}u)', layout.turn_bits)}))"
     if layout.low_bits:
         low = f"((int32_t)({taken('head', layout.low_bits)}) + {low})"
-    return f"""/* Projections are sums of codes times weights, shifted down, counted from the lowest, cut off at both ends. */
+    return f"""/* Projections: sums of codes times weights, shifted down, counted from the lowest, and cut off. */
 static void project({kind} *codes)
 {{
     place at = {whole(begin)};
