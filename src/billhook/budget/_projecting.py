@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from billhook._checks import as_int
 from billhook._types import Float32Array, RowNumbers, Vector
 from billhook.budget._splits import TrainingRows
 from billhook.growing import ProjectionLoss, learn_projections
@@ -13,6 +14,21 @@ WEIGHT_BITS = 4
 FEWEST_ROWS = 300
 # Rows that say between what numbers sums lie.
 MOST_ROWS = 20_000
+
+
+def check_max_projections(max_projections: int | None, model: object = None) -> None:
+    """Raise ValueError unless trees may be grown on so many projections at most."""
+    if max_projections is None:
+        return
+    if as_int(max_projections, "max_projections") < 0:
+        raise ValueError(
+            f"max_projections must be 0 or more, not {max_projections}: 0 is for splits of features alone"
+        )
+    if model is not None and max_projections:
+        raise ValueError(
+            f"max_projections={max_projections} is for trees that are grown here, and those of a model are there "
+            "already: leave one of them out"
+        )
 
 
 def can_be_projected(rows: TrainingRows) -> bool:

@@ -30,6 +30,7 @@ KEPT = {
     "reserve",
     "max_cycles",
     "max_features",
+    "max_projections",
     "name",
     "task",
     "loss",

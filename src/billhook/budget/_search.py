@@ -72,6 +72,8 @@ class Search(Endings):
         What is tried first, as the best of an earlier search.
     may_draw : bool
         Whether the search may learn last models, several of each.
+    max_projections : int, optional
+        The most projections that trees may be grown on.
     """
 
     whole: TrialRunner
@@ -87,6 +89,7 @@ class Search(Endings):
     shares_tests: bool = True
     first: tuple[Trial, ...] = ()
     may_draw: bool = True
+    max_projections: int | None = None
     may_end_early: bool = True
 
     def __post_init__(self) -> None:
@@ -325,8 +328,9 @@ class Search(Endings):
         n_features = self.trying.rows.X.shape[1]
         if not self.can_project:
             return 0
-        while n and weight_bytes(n_features, n) > MOST_FOR_WEIGHTS * budget:
-            n = max(most for most in PROJECTIONS if most < n)
+        most = n if self.max_projections is None else self.max_projections
+        while n and (n > most or weight_bytes(n_features, n) > MOST_FOR_WEIGHTS * budget):
+            n = max(fewer for fewer in PROJECTIONS if fewer < n)
         return n
 
     def _known_by_another_cap(self, trial: Trial) -> Trial:

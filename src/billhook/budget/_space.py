@@ -133,7 +133,7 @@ REUSE_FACTORS = (1.0, 1.5, 2.0, 3.0)
 GROWTH_L2_VALUES = (1.0, 3.0, 10.0, 30.0, 100.0)
 SHARES_DRAWN = (1.0, 0.7, 0.5, 0.3)
 SMOOTHINGS = (0.0, 0.5, 1.0)
-PROJECTIONS = (0, 4, 8, 16, 32)
+PROJECTIONS = (0, 4, 8, 16, 32, 64)
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
 SOON_SHARED = 64
 # The share of the budget that a codebook may take.
@@ -231,8 +231,10 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
         near += [replace(growth, max_tests=most) for most in _beside(growth.max_tests, MAX_TESTS)]
         near += [replace(growth, reuse_factor=factor) for factor in _beside(growth.reuse_factor, REUSE_FACTORS)]
         near += _neighbouring_draws(growth)
-        near += [replace(growth, projections=n) for n in _beside(growth.projections, PROJECTIONS)]
-        if growth.smoothing:  # where it was tried it may help; classes have no numbers to smooth
+        # Where it was tried it may help; classes have no numbers to smooth.
+        if growth.projections:
+            near += [replace(growth, projections=n) for n in _beside(growth.projections, PROJECTIONS)]
+        if growth.smoothing:
             near += [replace(growth, smoothing=share) for share in _beside(growth.smoothing, SMOOTHINGS)]
     if growth.family != "user":
         near += [replace(growth, bins=bins) for bins in _halved_and_doubled(growth.bins, BINS)]
