@@ -17,9 +17,10 @@ from billhook.kernels import GROWTH_LANES, GROWTH_LOSSES, projections_epoch
 ProjectionLoss = Literal["squared", "logistic", "softmax"]
 # More rows make the sums little better.
 MOST_ROWS = 20_000
-# How often rows are learned from, all in all.
-ROWS_OF_ALL_EPOCHS = 2_000_000
-LEAST_EPOCHS, MOST_EPOCHS = 10, 200
+# How many codes are read in all epochs: for the time it takes. More epochs than the most make few sets better, and
+# small ones worse.
+MOST_READ = 200_000_000
+LEAST_EPOCHS, MOST_EPOCHS = 10, 120
 BATCH_SIZE = 128
 # Of the first batch; it falls to 0.
 STEP_SIZE = 0.01
@@ -55,7 +56,7 @@ def learn_projections(
         For softmax.
     n_projections : int
     n_epochs : int, optional
-        How often each row is learned from; by default the fewer times the more rows there are.
+        How often each row is learned from; by default 120 times, and fewer if many rows have many features.
     seed : int
         Of where the net starts, and of which rows it learns from where there are more than 20,000.
     """
@@ -70,7 +71,7 @@ def learn_projections(
     target = _standardised(target[chosen, None], weight)[0] if loss == "squared" else target[chosen]
     of_rows = target.ravel().astype(np.float32), weight.astype(np.float32)
     net = _Net(len(spread), n_projections, n_classes if loss == "softmax" else 1, seed)
-    n_epochs = _n_epochs(chosen.size) if n_epochs is None else n_epochs
+    n_epochs = _n_epochs(z.size) if n_epochs is None else n_epochs
     for step_sizes in _step_sizes(n_epochs, -(-chosen.size // BATCH_SIZE)):
         check_time()
         net.learn(z, *of_rows, step_sizes, loss)
@@ -138,8 +139,8 @@ def _standardised(numbers: NDArray[Any], weight: Vector) -> tuple[Float32Array, 
     return (centred / spread).astype(np.float32), spread
 
 
-def _n_epochs(n_rows: int) -> int:
-    return min(max(round(ROWS_OF_ALL_EPOCHS / n_rows), LEAST_EPOCHS), MOST_EPOCHS)
+def _n_epochs(n_codes: int) -> int:
+    return min(max(MOST_READ // max(n_codes, 1), LEAST_EPOCHS), MOST_EPOCHS)
 
 
 def _step_sizes(n_epochs: int, n_batches: int) -> NDArray[np.float32]:

@@ -10,8 +10,8 @@ enum { ROWS_AT_ONCE = 4 };
 
 /* Loops of eight become one operation each. */
 
-/* Write what the hidden units make of the rows, t / sqrt(1 + t^2), and its slope. Unlike tanh it is made of operations
-   that give the same bits everywhere. */
+/* Write what the hidden units make of the rows, t / sqrt(1 + t^2), and its slope. Unlike those of tanh, these
+   operations give the same bits everywhere. */
 static HOT void find_hidden(size_t n_rows, size_t n_features, size_t n_hidden, const float *RESTRICT z,
                             const float *RESTRICT weight, const float *RESTRICT bias, float *RESTRICT hidden,
                             float *RESTRICT slope)

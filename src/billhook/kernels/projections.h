@@ -1,4 +1,4 @@
-/* A net with one hidden layer, learned by Adam (Kingma and Ba 2015): growing takes the weights of its hidden units. */
+/* A net with one hidden layer, learned by Adam (Kingma and Ba 2015); its hidden units are sums that trees split. */
 
 #ifndef BILLHOOK_PROJECTIONS_H
 #define BILLHOOK_PROJECTIONS_H
