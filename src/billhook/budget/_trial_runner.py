@@ -75,6 +75,7 @@ class TrialRunner:
         self._forests: OrderedDict[Any, Any] = OrderedDict()
         self._smooth_targets: OrderedDict[Any, Any] = OrderedDict()
         self._projections: OrderedDict[Any, Any] = OrderedDict()
+        self._projected_binnings: OrderedDict[Any, Any] = OrderedDict()
         self._seconds: dict[Any, float] = {}
         self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
@@ -95,6 +96,7 @@ class TrialRunner:
             self._forests.clear()
             self._smooth_targets.clear()
             self._projections.clear()
+            self._projected_binnings.clear()
 
     def sample(self, most_rows: int) -> "TrialRunner":
         """Return a runner on a sample of the rows; this one if there are not more."""
@@ -380,17 +382,23 @@ class TrialRunner:
         if not growth.projections:
             return binned
 
-        def project() -> BinnedFeatures:
+        key = _projection_key(growth, split)
+
+        def project() -> CodedFeatures:
             start = time.perf_counter()
             coded = CodedFeatures(binned.codes, binned.coding)
             target = self._learned(growth, split).y
             projections = projections_of(coded, self.rows, target, split.train, growth.projections, self.seed)
-            projected = binned if projections is None else coded.projected(projections).binned(growth.bins)
-            self._seconds[_projection_key(growth, split)] = time.perf_counter() - start
+            projected = coded if projections is None else coded.projected(projections)
+            self._seconds[key] = time.perf_counter() - start
             return projected
 
+        coded: CodedFeatures = self._cached(self._projections, KEPT_PROJECTIONS, key, project)
+        if coded.coding.projections is None:
+            return binned
+        of_bins = (key, growth.bins)
         projected: BinnedFeatures = self._cached(
-            self._projections, KEPT_PROJECTIONS, _projection_key(growth, split), project
+            self._projected_binnings, KEPT_PROJECTIONS, of_bins, lambda: coded.binned(growth.bins)
         )
         return projected
 
@@ -427,7 +435,7 @@ class TrialRunner:
 
 
 def _projection_key(growth: GrowthConfig, split: Split) -> Hashable:
-    return _key(("projections", growth.bits, growth.bins, growth.projections, growth.smoothing), split)
+    return _key(("projections", growth.bits, growth.projections, growth.smoothing), split)
 
 
 def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
