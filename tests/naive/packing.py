@@ -55,6 +55,54 @@ def packed_scores(packed, codes):
     return np.array(scores)
 
 
+def codes_with_projections(packed, row):
+    """Return the codes of a row's features in use, and of the projections behind them, as whole numbers."""
+    codes = []
+    for feature, quantizer in zip(packed.used.tolist(), packed.quantizers, strict=True):
+        x = float(row[feature])
+        if math.isnan(x):
+            x = math.copysign(math.inf, x)
+        codes.append(int(quantizer.codes(np.array([x], np.float32))[0]))
+    found, highest = list(codes), min(2**packed.layout.code_bits, 2**16 - 1) - 1
+    projections = packed.projections
+    for weights, turn, low in zip(projections.weights.tolist(), projections.turn, projections.low, strict=True):
+        total = sum(weight * code for weight, code in zip(weights, codes, strict=True))
+        found.append(min(max(math.floor(total / 2 ** int(turn)) - int(low), 0), highest))
+    return found
+
+
+def projected_scores(packed, rows):
+    """Return the scores of rows of a model with projections, walking down its trees node by node."""
+    coded, scores = packed.coded, []
+    for row in rows:
+        codes, score = codes_with_projections(packed, row), [int(base) for base in coded.base]
+        for tree, first in enumerate(coded.offset[:-1].tolist()):
+            node = first
+            while coded.feature[node] >= 0:
+                goes_left = codes[coded.feature[node]] <= coded.threshold[node]
+                node = first + int((coded.left if goes_left else coded.right)[node])
+            column = int(coded.tree_column[tree]) if coded.value.shape[1] < len(score) else 0
+            for k, value in enumerate(coded.value[node].tolist()):
+                score[column + k] += int(value)
+        scores.append(score)
+    return np.array(scores)
+
+
+def projections_of_bytes(packed):
+    """Return the weights of each projection, by how many bits its sum is shifted, and its lowest, bit by bit."""
+    layout, begin = packed.layout, 8 * packed.layout.sections["projections"]
+    n_used, bits = layout.n_used, layout.weight_bits
+    n_weights = layout.n_projections * n_used
+    weights = [bits_at(packed.data, begin + k * bits, bits) - 2 ** (bits - 1) for k in range(n_weights)]
+    found, at = [], begin + n_weights * bits
+    for k in range(layout.n_projections):
+        low = layout.least_low + bits_at(packed.data, at, layout.low_bits)
+        turn = layout.least_turn + bits_at(packed.data, at + layout.low_bits, layout.turn_bits)
+        found.append((weights[k * n_used : (k + 1) * n_used], turn, low))
+        at += layout.low_bits + layout.turn_bits
+    return found
+
+
 def goes_left(packed, codes):
     """Return whether each row goes left at each split, in the order of the bytes."""
     layout, data, at = packed.layout, packed.data, packed.layout.sections
@@ -107,8 +155,8 @@ def tests_in_order(packed):
         return value
 
     tests = []
-    for feature in range(layout.n_used):
-        n, key = number(layout.many_bits) + 1, -1
+    for feature in range(layout.n_tested):
+        n, key = number(layout.many_bits) + (layout.n_projections == 0), -1
         for _ in range(n):
             key += 1 + number(max(layout.gap_bits - len(f"{n:b}"), 0))
             is_split = layout.missing == "split"

@@ -16,7 +16,7 @@ from billhook.cli._names import check_and_say_name
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import print_fields
 from billhook.cli.options import parser_of_all
-from billhook.codegen import LayoutCost, MissingToolError, flash_with_reader, measure, target_named
+from billhook.codegen import LayoutCost, MissingToolError, measure, most_flash, target_named
 from billhook.forest import count_of
 from billhook.packing import Packed
 from billhook.tables import Table
@@ -253,7 +253,7 @@ def _flash_on(name: str, result: FitResult) -> str:
         measured = measure(result.packed, rows, target=name, max_rows=5, layout=result.report.layout)
     except (MissingToolError, SubprocessError, RuntimeError):
         flash = f" of {target.flash:,}" if target.flash else ""
-        return f"at most {flash_with_reader(result.packed.nbytes, target):,}{flash} bytes of flash (not compiled)"
+        return f"at most {most_flash(result.packed, target):,}{flash} bytes of flash (not compiled)"
     left = "" if measured.flash_left is None else f", {measured.flash_left:,} left"
     return f"{measured.flash:,} bytes of flash with the code that reads it{left}"
 

@@ -47,6 +47,7 @@ PARAMETERS = (
     "n_trials",
     "out",
     "proba",
+    "projections",
     "package",
     "quantile",
     "random_state",

@@ -6,7 +6,8 @@ from billhook.cli import _interrupt
 from billhook.cli._messages import as_options
 from billhook.cli._progress import ProgressDisplay
 from billhook.cli._tables import bar_text, print_fields, print_table
-from billhook.inspection import ModelDescription, describe, fitting_text, measure_text
+from billhook.forest import count_of
+from billhook.inspection import ModelDescription, ProjectionUse, describe, fitting_text, measure_text
 
 WIDTH = 20
 
@@ -55,6 +56,12 @@ def _print_trees(description: ModelDescription) -> None:
         if len(description.trees) > 1:
             print(f"{'' if place == 0 else chr(10)}tree {number}:")
         print(drawing)
+    asked = [
+        use for use in description.projections if any(_asks(drawing, use) for drawing in description.trees.values())
+    ]
+    if asked:
+        print()
+        _print_sums(asked)
 
 
 def _print_all(description: ModelDescription, arguments: argparse.Namespace) -> None:
@@ -71,7 +78,30 @@ def _print_all(description: ModelDescription, arguments: argparse.Namespace) -> 
         print_table(("part", "", "bytes", "what it holds"), rows, numbers=("bytes",))
     if description.columns:
         _print_columns(description, arguments.columns)
+    if description.projections:
+        _print_projections(description, arguments.columns)
     print(f"\n`billhook show {arguments.model} --tree 0` draws its first tree.")
+
+
+def _asks(drawing: str, use: ProjectionUse) -> bool:
+    """Whether a split of a drawn tree asks for a projection."""
+    return f": {use.name} <=" in drawing or drawing.startswith(f"{use.name} <=")
+
+
+def _print_projections(description: ModelDescription, most: int) -> None:
+    """Print the projections that matter most."""
+    projections = sorted(description.projections, key=lambda use: -use.gain)
+    print(f"\n{count_of(len(projections), 'projection')}, each the sum of how often the codes of features count:")
+    rows = [(use.name, f"{use.gain:.1%}", f"{use.n_splits:,}", str(use)) for use in projections[:most]]
+    print_table(("projection", "gain", "splits", "sum of"), rows, numbers=("gain", "splits"))
+    if len(projections) > most:
+        print(f"... and {len(projections) - most:,} more: --columns {len(projections)} prints all.")
+
+
+def _print_sums(projections: list[ProjectionUse]) -> None:
+    """Print what projections that a tree asks for are sums of."""
+    rows = [(use.name, str(use)) for use in projections]
+    print_table(("projection", "sum of the codes of"), rows, numbers=())
 
 
 def _print_columns(description: ModelDescription, most: int) -> None:

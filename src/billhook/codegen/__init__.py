@@ -13,7 +13,15 @@ from billhook.codegen._emit import emit
 from billhook.codegen._estimate import data_of
 from billhook.codegen._form import Form, Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
-from billhook.codegen._memory import DoesNotFitError, TargetFit, data_limit, fits_in, flash_with_reader, target_fits
+from billhook.codegen._memory import (
+    DoesNotFitError,
+    TargetFit,
+    data_limit,
+    fits_in,
+    flash_with_reader,
+    most_flash,
+    target_fits,
+)
 from billhook.codegen._names import check_name, identifier
 from billhook.codegen._packages import PackageName, packages_named
 from billhook.codegen._resources import firmware_source
@@ -55,6 +63,7 @@ __all__ = [
     "identifier",
     "measure",
     "measure_each",
+    "most_flash",
     "packages_named",
     "runtime_named",
     "source",

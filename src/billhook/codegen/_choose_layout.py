@@ -11,7 +11,7 @@ from billhook._checks import as_int, resolve_name
 from billhook.codegen._estimate import estimated_cycles, estimated_flash
 from billhook.codegen._form import Input, LayoutName, as_inputs, form_of
 from billhook.codegen._measure import Measurement, measure
-from billhook.codegen._memory import DoesNotFitError, check_fits, flash_with_reader
+from billhook.codegen._memory import DoesNotFitError, check_fits, most_flash
 from billhook.codegen._targets import Target, target_named
 from billhook.codegen._test_rows import made_up_rows
 from billhook.codegen._toolchains import MissingToolError, TooLargeError
@@ -259,7 +259,7 @@ def _costs(choice: LayoutChoice, packed: Packed, target: Target, reserve: int) -
             fits = measured.fits is not False and _has_room(target, measured.flash + reserve)
             costs.append(LayoutCost(name, measured.flash, cycles, fits, is_estimated))
         elif are_missing:
-            flash = estimated_flash(packed, name, target, flash_with_reader(0, target))
+            flash = estimated_flash(packed, name, target, most_flash(packed, target) - packed.nbytes)
             fits = _has_room(target, flash + reserve)
             costs.append(LayoutCost(name, flash, estimated_cycles(packed, name, target), fits, True))
     return costs

@@ -112,7 +112,7 @@ def reads_bits(packed: Packed) -> bool:
         or (layout.grid == "ranks" and layout.n_ordered > 0)
         or layout.n_grids > 0
         or layout.n_categorical > 0
-        or layout.n_projections > 0
+        or layout.low_bits + layout.turn_bits > 0
     )
 
 
@@ -224,7 +224,7 @@ def _project(packed: Packed, shift: int) -> str:
         turn = f"({turn}u + ({taken(f'(place)(head + {layout.low_bits}u)', layout.turn_bits)}))"
     if layout.low_bits:
         low = f"((int32_t)({taken('head', layout.low_bits)}) + {low})"
-    return f"""/* Projections: sums of codes times weights, shifted down, counted from the lowest, and cut off. */
+    return f"""/* Projections: sums of codes times weights, shifted down, from the lowest up, cut off at both ends. */
 static void project({kind} *codes)
 {{
     place at = {whole(begin)};

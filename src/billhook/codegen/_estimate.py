@@ -1,6 +1,6 @@
 """About how many cycles a row takes on a processor, and how much flash a layout, where no tools are there to measure.
 
-A row takes so many cycles for the code of each feature, for each step down a tree, for each number of a leaf and for
+A row takes so many cycles for the code of each feature, for each weight of a projection, for each step down a tree, for each number of a leaf and for
 each tree. A tree is taken to be as many steps deep as its leaves are in the mean, which is more than most rows go.
 The numbers are those of four forests of 16 trees, measured; the estimate is within a factor of two for others like
 them. Processors of which nothing is known are taken for a Cortex-M0, of which instructions were counted.
@@ -13,6 +13,7 @@ import numpy as np
 from billhook.codegen._balanced_data import balanced_data
 from billhook.codegen._fast import uses_codes
 from billhook.codegen._form import LayoutName, form_of
+from billhook.codegen._steps import code_type
 from billhook.codegen._targets import Target
 from billhook.packing import Packed
 
@@ -28,6 +29,8 @@ class Steps(NamedTuple):
 # Cycles for the code of a feature; the fast layout has keys on AVR instead, if these have room, and else nothing.
 CODE = {"avr": 185, "cortex-m0": 50}
 KEY = {"avr": 35, "cortex-m0": 0}
+# Cycles for a weight of a projection, as measured: with codes of a byte, and with longer ones.
+WEIGHT = {"avr": (62, 125), "cortex-m0": (20, 21)}
 STEPS: dict[str, dict[LayoutName, Steps]] = {
     "avr": {"compact": Steps(215, 40, 60), "balanced": Steps(40, 18, 40), "fast": Steps(7, 6, 10)},
     "cortex-m0": {"compact": Steps(105, 10, 30), "balanced": Steps(21, 5, 20), "fast": Steps(4, 3, 5)},
@@ -48,7 +51,9 @@ def estimated_cycles(packed: Packed, layout: LayoutName, target: Target) -> int:
     has_codes = layout != "fast" or (family == "avr" and uses_codes(packed, form))
     of_feature = CODE[family] if has_codes else KEY[family]
     of_trees = _mean_depths(packed) * steps.split + shape.n_trees * (shape.n_values * steps.number + steps.tree)
-    return round(of_trees + shape.n_used * of_feature)
+    of_weight = WEIGHT[family][code_type(packed) != "uint8_t"]
+    of_projections = shape.n_projections * shape.n_used * of_weight
+    return round(of_trees + shape.n_used * of_feature + of_projections)
 
 
 def data_of(packed: Packed, layout: LayoutName) -> int | None:

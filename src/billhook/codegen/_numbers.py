@@ -22,6 +22,18 @@ def ask(packed: Packed) -> str:
     right = "code > key"
     if layout.missing == "split":
         right = f"code == {missing_code(packed)} ? !(key & 1) : code > key >> 1"
+    find_low = f"""            low = {layout.gap_bits};
+            for (gap = n; gap && low; gap >>= 1)
+                low--;
+"""
+    if not layout.least_tests:  # a projection may be all that uses a feature
+        find_low = f"""            if (n) {{
+                low = {layout.gap_bits};
+                for (gap = n; gap && low; gap >>= 1)
+                    low--;
+            }}
+"""
+    first = "gap + 1" if layout.least_tests else "gap"
     return f"""/* Answer all tests in the order of features and thresholds, a bit for each: a 1 sends the row to the
  * right. A number is as many ones as its high bits say, a zero, and its low bits: how many tests a feature
  * has, then the gaps before each. */
@@ -69,14 +81,11 @@ static void ask(const {code_type(packed)} *codes, uint8_t *answers)
             if (!--n)
                 low = {layout.many_bits};
         }} else {{
-            n = ({number})(gap + 1);
+            n = ({number})({first});
             key = 0;
             code = codes[k];
             k++;
-            low = {layout.gap_bits};
-            for (gap = n; gap && low; gap >>= 1)
-                low--;
-        }}
+{find_low}        }}
     }} while (n || k < {layout.n_tested});
     *answers = answer;
 }}

@@ -1,7 +1,14 @@
 """What a model does on the rows of a table, what is in it, and what could be left out."""
 
 from billhook.inspection._compare import ComparedModel, ModelComparison, compare
-from billhook.inspection._describe import BytePart, ColumnUse, ModelDescription, byte_parts, describe
+from billhook.inspection._describe import (
+    BytePart,
+    ColumnUse,
+    ModelDescription,
+    ProjectionUse,
+    byte_parts,
+    describe,
+)
 from billhook.inspection._diagnose import DiagnosedSize, Diagnosis, diagnose
 from billhook.inspection._page import fitting_text, measure_text
 from billhook.inspection._predict_table import TablePredictions, predict_table
@@ -16,6 +23,7 @@ __all__ = [
     "Diagnosis",
     "ModelComparison",
     "ModelDescription",
+    "ProjectionUse",
     "RemovableTrees",
     "TablePredictions",
     "TableScores",

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from billhook._checks import at_least_one
 from billhook._files import atomic_write
@@ -19,10 +20,12 @@ from billhook.inspection._page import notebook_text, page
 from billhook.inspection._permutation import permutation_losses
 from billhook.inspection._score_table import scores_of
 from billhook.inspection._tree_text import tree_text
-from billhook.packing import Packed, pack
+from billhook.packing import Packed, pack, projection_name, forest_of_tests, rows_of_tests
 
 # A larger forest is not packed only to be described.
 MOST_NODES = 1_000_000
+# Features of a projection that are named.
+MOST_WEIGHTS = 6
 # What the sections of the bytes belong to.
 PARTS = {
     "tests": ("what the splits ask", ("tests",)),
@@ -30,6 +33,7 @@ PARTS = {
     "shapes": ("which nodes are splits", ("trees", "shapes")),
     "leaves": ("what the leaves predict", ("leaves",)),
     "table of leaf values": ("values that several leaves share", ("table",)),
+    "projections": ("weighted sums that splits ask for", ("projections",)),
     "features": ("features in use and their thresholds", ("features", "grids", "steps", "sizes", "categories")),
     "scores": ("what scores begin with, and their scales", ("factors", "base")),
 }
@@ -52,9 +56,10 @@ class ColumnUse:
     ----------
     name : str
     n_splits : int
-        How many splits ask for it.
+        How many splits ask for it, or for a projection of it.
     gain : float
-        Its share, of 1, in what all splits tell apart: see `describe`.
+        Its share, of 1, in what all splits tell apart: see `describe`. What splits of a projection tell apart is
+        shared by its columns as their weights are.
     permutation : float or None
         How much accuracy, or R2, is lost when its cells change places; None where no labels are given.
     """
@@ -63,6 +68,32 @@ class ColumnUse:
     n_splits: int
     gain: float
     permutation: float | None
+
+
+@dataclass(frozen=True)
+class ProjectionUse:
+    """A weighted sum of the codes of features, which splits ask for as for a feature.
+
+    Attributes
+    ----------
+    name : str
+    n_splits : int
+        How many splits ask for it.
+    gain : float
+        Its share, of 1, in what all splits tell apart.
+    weights : tuple of (str, int)
+        The names of its features, and how many times the code of each counts; the largest first.
+    """
+
+    name: str
+    n_splits: int
+    gain: float
+    weights: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name} * {weight}" for name, weight in self.weights[:MOST_WEIGHTS])
+        n_more = len(self.weights) - MOST_WEIGHTS
+        return said + (f" and {n_more:,} more" if n_more > 0 else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +124,8 @@ class ModelDescription:
     trees : dict
         Trees that were asked for, drawn as text.
     notes : tuple of str
+    projections : tuple of ProjectionUse
+        The projections that splits test, in the order of their numbers; those of forests are none.
     """
 
     name: str
@@ -106,6 +139,7 @@ class ModelDescription:
     measures: dict[str, float]
     trees: dict[int, str]
     notes: tuple[str, ...]
+    projections: tuple[ProjectionUse, ...] = ()
 
     def save(self, path: str | PathLike[str], title: str = "") -> None:
         """Write a page that opens anywhere and loads nothing; a file of this name is replaced."""
@@ -178,10 +212,13 @@ def describe(
     if X is None and y is not None:
         raise ValueError("y holds labels of rows: give X too")
     at_least_one(n_repeats, "n_repeats")
-    forest = known if isinstance(known, Forest) else known.to_forest()
-    drawn = {number: tree_text(forest, number, max_depth=max_depth) for number in trees}
+    forest = known if isinstance(known, Forest) else forest_of_tests(known)
+    drawn = {number: tree_text(forest, number, max_depth=max_depth, encoding=known.encoding) for number in trees}
     packed, notes = (known, ()) if isinstance(known, Packed) else _packed(known)
-    columns, basis = _columns(known, forest, data, n_repeats, random_state, progress)
+    rows = None if data is None else data.X if isinstance(known, Forest) else rows_of_tests(known, data.X)
+    gains, basis = feature_gains(forest, rows)
+    uses = _Uses.of(known, forest, gains)
+    columns = _columns(known, uses, data, n_repeats, random_state, progress)
     return ModelDescription(
         name=type(known).__name__,
         facts=_facts(known, forest),
@@ -194,6 +231,7 @@ def describe(
         measures={} if data is None or data.y is None else scores_of(known, data.X, data.y).measures,
         trees=drawn,
         notes=(*notes, *(() if data is None else data.notes)),
+        projections=_projections(known, uses),
     )
 
 
@@ -219,7 +257,6 @@ def _facts(model: Forest | Packed, forest: Forest) -> dict[str, str]:
     leaves = np.add.reduceat(forest.feature < 0, forest.offset[:-1], dtype=np.int64)
     each = f"{leaves.min():,}" if leaves.min() == leaves.max() else f"{leaves.min():,} to {leaves.max():,}"
     depth = len(levels_of(forest).nodes) - 1
-    n_used = np.unique(forest.feature[forest.feature >= 0]).size
     facts = {"Predicts": _prediction(model)}
     if isinstance(model, Packed):
         facts["Bytes of flash"] = f"{model.nbytes:,} (without the program that reads them)"
@@ -233,6 +270,10 @@ def _facts(model: Forest | Packed, forest: Forest) -> dict[str, str]:
         facts["Bits of a threshold"] = f"{model.layout.code_bits}"
     else:
         facts["Size as the paper counts"] = f"{forest.size('paper') / 1024:,.1f} KB"
+    n_used = model.n_used if isinstance(model, Packed) else np.unique(forest.feature[forest.feature >= 0]).size
+    if isinstance(model, Packed) and model.projections is not None:
+        n_projections = count_of(model.layout.n_projections, "projection")
+        facts["Splits test"] = f"features, and {n_projections}: weighted sums of the codes of features"
     return facts | {
         "Features": f"{n_used:,} in use of {model.n_features:,}",
         "Missing values": "allowed" if allows_missing(model) else "none allowed",
@@ -247,21 +288,69 @@ def _prediction(model: Forest | Packed) -> str:
     return f"{prediction_of(model.classes)}: {names}"
 
 
+class _Uses(NamedTuple):
+    """How a model uses each feature, and each projection behind them.
+
+    `weights` are how many times the code of a feature counts in a projection, (projections, features).
+    """
+
+    n_splits: NDArray[np.int64]
+    gains: NDArray[np.float64]
+    weights: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, model: Forest | Packed, forest: Forest, gains: NDArray[np.float64]) -> "_Uses":
+        """Return the uses of a model whose splits, as a forest, have these gains by what they test."""
+        n_splits = np.bincount(forest.feature[forest.feature >= 0], minlength=forest.n_features)
+        weights = np.zeros((forest.n_features - model.n_features, model.n_features), np.int64)
+        if isinstance(model, Packed) and model.projections is not None:
+            weights[:, model.used] = model.projections.weights
+        return cls(n_splits, gains, weights)
+
+    def splits_of(self, group: NDArray[np.int64]) -> int:
+        """Return how many splits ask for one of some features, itself or in a projection."""
+        n_features = self.weights.shape[1]
+        in_projection = self.weights[:, group].any(axis=1)
+        return int(self.n_splits[group].sum() + self.n_splits[n_features:][in_projection].sum())
+
+    def gain_of(self, group: NDArray[np.int64]) -> float:
+        """Return the gain of some features, with their share in that of projections."""
+        sizes = np.abs(self.weights)
+        shares = sizes[:, group].sum(axis=1) / np.maximum(sizes.sum(axis=1), 1)
+        return float(self.gains[group].sum() + shares @ self.gains[self.weights.shape[1] :])
+
+
+def _projections(model: Forest | Packed, uses: _Uses) -> tuple[ProjectionUse, ...]:
+    """Return the projections that splits test."""
+    n_features = model.n_features
+    names = model.feature_names or tuple(f"feature {number}" for number in range(n_features))
+    found = []
+    for number, weights in enumerate(uses.weights):
+        order = np.argsort(-np.abs(weights), kind="stable")[: np.count_nonzero(weights)]
+        found.append(
+            ProjectionUse(
+                projection_name(number),
+                int(uses.n_splits[n_features + number]),
+                float(uses.gains[n_features + number]),
+                tuple((names[feature], int(weights[feature])) for feature in order.tolist()),
+            )
+        )
+    return tuple(found)
+
+
 def _columns(
     model: Forest | Packed,
-    forest: Forest,
+    uses: _Uses,
     data: ModelData | None,
     n_repeats: int,
     random_state: int,
     progress: Callable[[int, int], None] | None,
-) -> tuple[tuple[ColumnUse, ...], Basis]:
+) -> tuple[ColumnUse, ...]:
     """Return the columns in use, those that matter most first."""
-    X = None if data is None else data.X
-    gains, basis = feature_gains(forest, X)
-    n_splits = np.bincount(forest.feature[forest.feature >= 0], minlength=model.n_features)
+    is_used = (uses.n_splits[: model.n_features] > 0) | uses.weights.any(axis=0)
     features: dict[str, list[int]] = {}
     for number, name in enumerate(column_of_each_feature(model)):
-        if n_splits[number]:
+        if is_used[number]:
             features.setdefault(name, []).append(number)
     groups = [np.array(numbers, np.int64) for numbers in features.values()]
     losses: list[float] | None = None
@@ -269,10 +358,8 @@ def _columns(
         losses = permutation_losses(
             model, data.X, data.y, groups, n_repeats=n_repeats, random_state=random_state, progress=progress
         ).tolist()
-    uses = [
-        ColumnUse(
-            name, int(n_splits[group].sum()), float(gains[group].sum()), None if losses is None else losses[place]
-        )
+    found = [
+        ColumnUse(name, uses.splits_of(group), uses.gain_of(group), None if losses is None else losses[place])
         for place, (name, group) in enumerate(zip(features, groups, strict=True))
     ]
-    return tuple(sorted(uses, key=lambda use: (-(use.permutation or 0.0), -use.gain))), basis
+    return tuple(sorted(found, key=lambda use: (-(use.permutation or 0.0), -use.gain)))

@@ -176,6 +176,11 @@ class _StepCounter:
 
 def _forest_of(model: Any) -> Forest:
     known = model_of(model)
+    if not isinstance(known, Forest) and known.projections is not None:
+        raise TypeError(
+            "the model is packed, and tests projections, which a forest does not have; a diagnosis is one of a "
+            "forest: give one that was fitted with projections=0"
+        )
     if not isinstance(known, Forest):
         raise TypeError("the model is packed, and a diagnosis is one of a forest: give that which it was packed from")
     return as_forest(known)

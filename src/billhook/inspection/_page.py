@@ -17,6 +17,9 @@ GAIN_FROM = {
 }
 
 
+ABOUT_PROJECTIONS = "Splits ask for weighted sums of the codes of features, counted from 0, as for a feature."
+
+
 class BarRow(NamedTuple):
     """A line of a table with a bar: its name, its words, and how long the bar is, from 0 to 1."""
 
@@ -39,6 +42,10 @@ def page(description: "ModelDescription", title: str) -> str:
         column_heads=_column_heads(description),
         n_more=max(len(description.columns) - MOST_COLUMNS, 0),
         about_columns=_about_columns(description),
+        projections=_projections(description, MOST_COLUMNS),
+        projection_heads=(Head("projection"), Head("gain"), Head("splits", is_number=True), Head("the sum of")),
+        about_projections=ABOUT_PROJECTIONS,
+        n_more_projections=max(len(description.projections) - MOST_COLUMNS, 0),
         target_heads=(
             Head("target"),
             Head("fits"),
@@ -110,6 +117,10 @@ def _columns(description: "ModelDescription", most: int) -> list[BarRow]:
         )
         for use in description.columns[:most]
     ]
+
+
+def _projections(description: "ModelDescription", most: int) -> list[BarRow]:
+    return [BarRow(use.name, (f"{use.n_splits:,}", str(use)), use.gain) for use in description.projections[:most]]
 
 
 def _about_columns(description: "ModelDescription") -> str:

@@ -4,33 +4,36 @@ import numpy as np
 
 from billhook._checks import as_int
 from billhook.forest import Forest, categories_of, count_of
-from billhook.tables import EncodedColumn
+from billhook.tables import EncodedColumn, Encoding
 
 # A tree with more leaves is drawn so deep only, if nothing else is asked for.
 MOST_LEAVES, DEPTH = 64, 4
 MOST_CATEGORIES = 8
 
 
-def tree_text(forest: Forest, number: int, *, max_depth: int | None = None) -> str:
-    """Return a tree as text, a line for each node; `number` counts trees from 0, from the end if it is negative."""
+def tree_text(forest: Forest, number: int, *, max_depth: int | None = None, encoding: Encoding | None = None) -> str:
+    """Return a tree as text, a line for each node; `number` counts trees from 0, from the end if it is negative.
+
+    The `encoding` is that of the forest, or of its first features, if others stand behind them.
+    """
     tree = as_int(number, "trees")
     if not -forest.n_trees <= tree < forest.n_trees:
         last = forest.n_trees - 1
         raise ValueError(f"there is no tree {tree}: the model has {count_of(last + 1, 'tree')}, numbers 0 to {last}")
     if max_depth is not None and as_int(max_depth, "max_depth") < 1:
         raise ValueError(f"max_depth must be at least 1, not {max_depth}")
-    drawing = _Drawing(forest, tree % forest.n_trees)
+    drawing = _Drawing(forest, tree % forest.n_trees, forest.encoding if encoding is None else encoding)
     if max_depth is None and drawing.n_leaves(0) > MOST_LEAVES:
         max_depth = DEPTH
     return "\n".join(drawing.lines(max_depth))
 
 
 class _Drawing:
-    def __init__(self, forest: Forest, tree: int) -> None:
+    def __init__(self, forest: Forest, tree: int, encoding: Encoding | None) -> None:
         self.forest = forest
         self.tree = tree
         self.first = int(forest.offset[tree])
-        self.questions = _Questions(forest)
+        self.questions = _Questions(forest, encoding)
 
     def lines(self, max_depth: int | None) -> list[str]:
         lines: list[str] = []
@@ -94,11 +97,11 @@ class _Drawing:
 class _Questions:
     """What splits ask, in the words of the table that rows come from."""
 
-    def __init__(self, forest: Forest) -> None:
+    def __init__(self, forest: Forest, encoding: Encoding | None) -> None:
         self.forest = forest
-        self.place: list[tuple[EncodedColumn, int]] | None = None
-        if forest.encoding is not None:
-            self.place = [(column, k) for column in forest.encoding.columns for k in range(column.n_features)]
+        self.place: list[tuple[EncodedColumn, int]] = []
+        if encoding is not None:
+            self.place = [(column, k) for column in encoding.columns for k in range(column.n_features)]
 
     def of(self, node: int) -> tuple[str, bool]:
         """Return what a node asks, and whether rows for which the answer is yes go left."""
@@ -107,7 +110,7 @@ class _Questions:
         if forest.category_set[node] >= 0:
             codes = categories_of(forest, int(forest.category_set[node])).tolist()
             return f"{self._name(feature)} in {{{_listed([str(code) for code in codes])}}}", True
-        if self.place is not None:
+        if feature < len(self.place):
             column, k = self.place[feature]
             if column.kind == "one_hot" and 0.0 <= threshold < 1.0:
                 return f"{column.name} is {column.categories[k]}", False
@@ -118,7 +121,8 @@ class _Questions:
 
     def may_be_missing(self, node: int) -> bool:
         """Return whether what a node asks for can be missing: the features of a one-hot column never are."""
-        return self.place is None or self.place[int(self.forest.feature[node])][0].kind != "one_hot"
+        feature = int(self.forest.feature[node])
+        return feature >= len(self.place) or self.place[feature][0].kind != "one_hot"
 
     def _name(self, feature: int) -> str:
         names = self.forest.feature_names

@@ -116,6 +116,12 @@ def _refusal(model: Any) -> str:
     kind = f"{type(model).__module__}.{type(model).__qualname__}".removeprefix("builtins.")
     if isinstance(model, str | PathLike):
         return f"{str(model)!r} is a path, and no fitted model: read a model file with billhook.load"
+    tested = getattr(model, "packed_", model)
+    if not isinstance(model, type) and getattr(tested, "projections", None) is not None:
+        return (
+            f"as_forest cannot read this {type(model).__name__}, whose splits test projections, weighted sums of "
+            "features, which a forest does not have: fit it with projections=0, or use the packed model"
+        )
     if hasattr(model, "forest_"):
         return f"as_forest cannot read a {type(model).__name__}: pass its forest_, which is a forest already"
     if _is_ours(model) and hasattr(model, "fit"):

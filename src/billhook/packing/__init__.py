@@ -12,6 +12,7 @@ from billhook.packing._projections import Projections
 from billhook.packing._quantizers import KEY_SHIFTS, CategoryQuantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._report import PackReport, pack_report
 from billhook.packing._row_codes import RowCodes
+from billhook.packing._forest_of_tests import projection_name, forest_of_tests, rows_of_tests
 
 __all__ = [
     "KEY_SHIFTS",
@@ -39,8 +40,11 @@ __all__ = [
     "pack",
     "pack_on_codes",
     "pack_report",
+    "projection_name",
     "put_sets",
     "size_on_codes",
+    "forest_of_tests",
+    "rows_of_tests",
     "threshold_codes",
     "with_codes",
 ]

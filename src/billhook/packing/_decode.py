@@ -78,7 +78,9 @@ def _tests(layout: ByteLayout, data: Bytes) -> Int64Array:
 
 def _tests_of_gaps(layout: ByteLayout, data: Bytes) -> Int64Array:
     stream = _section(layout, data, "pairs")
-    feature, key = unpack_gaps(stream, layout.ask_bits, layout.n_tested, layout.gap_bits, layout.many_bits)
+    feature, key = unpack_gaps(
+        stream, layout.ask_bits, layout.n_tested, layout.gap_bits, layout.many_bits, layout.least_tests
+    )
     if feature.size != layout.n_pairs or int(key.max(initial=0)) >> layout.key_bits:
         raise ValueError(f"the table has {feature.size} tests, not {layout.n_pairs}, or codes that are too large")
     if layout.missing == "split":

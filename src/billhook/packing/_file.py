@@ -91,6 +91,11 @@ def _place_of(path: str | PathLike[str]) -> str | PathLike[str]:
 def load_forest(path: str | PathLike[str]) -> Forest:
     """Return the forest in a file, as `load`; a packed model is none."""
     model = load(path)
+    if not isinstance(model, Forest) and model.projections is not None:
+        raise ModelFileError(
+            f"{path}: the file holds a packed model that tests projections, weighted sums of features, which a "
+            "forest does not have: fit it with projections=0"
+        )
     if not isinstance(model, Forest):
         raise ModelFileError(
             f"{path}: the file holds a packed model, not a forest: give the file of the forest itself, as "

@@ -125,6 +125,11 @@ class ByteLayout:
         return self.n_used + self.n_projections
 
     @property
+    def least_tests(self) -> int:
+        """How many tests a feature in use has at least: a projection may be all that uses it."""
+        return 0 if self.n_projections else 1
+
+    @property
     def projection_bits(self) -> int:
         """Bits of a projection."""
         return self.low_bits + self.turn_bits + self.n_used * self.weight_bits

@@ -136,6 +136,8 @@ def pack_on_codes(
     learned_from = checked_rows(forest, codes, y, loss, sample_weight, missing_values=missing_values)
     n_features = int(coding.used.max()) + 1
     coded, coding, places = without_unused(plain, coding)
+    if coding.projections is not None:
+        coding.projections.check()
     if learned_from.X is not None:
         # One column at least, as the forest has one feature at least.
         columns = places if places.size else np.zeros(1, np.int64)

@@ -179,18 +179,7 @@ class Packed:
                 f"the model tests {count_of(self.layout.n_projections, 'projection')}, weighted sums of features, "
                 "which a forest does not have: fit it with projections=0, or use the packed model"
             )
-        coded = self._on_features
-        about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT}
-        value, base = coded.value * self.scale, coded.base * self.scale
-        if self.classes is None:
-            base = base + self.base
-        elif base.size == 1 and self.link == "identity" and self.n_classes == 2:  # a number for each of the two
-            value, base = value * [-0.5, 0.5], 0.5 + base * [-0.5, 0.5]
-        elif self.link == "softmax" and base.size < len(
-            self.classes
-        ):  # the softmax of two scores is the logistic function of their difference
-            about["link"] = "logistic"
-        return replace(coded, value=value, base=base, **about)
+        return self._as_forest(self._on_features)
 
     def with_encoding(self, encoding: Encoding | None) -> "Packed":
         """Return a copy that knows how the columns of a table become its features, and has their names."""
@@ -243,19 +232,35 @@ class Packed:
         """Raise ValueError unless the bytes describe a model of this layout."""
         check_packed(self)
 
+    def _as_forest(self, coded: Forest, **changes: Any) -> Forest:
+        """Return a forest with these nodes and what is known of this model, but for `changes`."""
+        about: dict[str, Any] = {name: getattr(self, name) for name in ABOUT} | changes
+        value, base = coded.value * self.scale, coded.base * self.scale
+        if self.classes is None:
+            base = base + self.base
+        elif base.size == 1 and self.link == "identity" and self.n_classes == 2:  # a number for each of the two
+            value, base = value * [-0.5, 0.5], 0.5 + base * [-0.5, 0.5]
+        elif self.link == "softmax" and base.size < len(
+            self.classes
+        ):  # the softmax of two scores is the logistic function of their difference
+            about["link"] = "logistic"
+        return replace(coded, value=value, base=base, **about)
+
     @cached_property
     def _on_features(self) -> Forest:
-        """The forest that the bytes are, on features as they are."""
-        coded = self.coded
+        """The forest that the bytes are, on features as they are and, behind them, the codes of projections."""
+        coded, n_projections = self.coded, self.layout.n_projections
         is_split = coded.feature >= 0
-        feature = np.where(is_split, self.used[np.maximum(coded.feature, 0)] if self.used.size else -1, -1)
-        threshold = np.where(is_split, self.bounds, np.float32(0.0)).astype(np.float32)
+        tested = np.append(self.used, self.n_features + np.arange(n_projections))
+        feature = np.where(is_split, tested[np.maximum(coded.feature, 0)] if tested.size else -1, -1)
+        threshold = np.where(coded.feature < self.layout.n_used, self.bounds, coded.threshold)
+        threshold = np.where(is_split, threshold, np.float32(0.0)).astype(np.float32)
         category_set, sets = self._category_sets()
         return derive(
             coded,
             feature=feature.astype(np.int32),
             threshold=threshold,
-            n_features=self.n_features,
+            n_features=self.n_features + n_projections,
             category_set=category_set,
             **sets._asdict(),
         )
@@ -264,7 +269,7 @@ class Packed:
         """Return the number of the set that each node of `coded` tests, or -1, and the sets."""
         coded = self.coded
         category_set = np.full(coded.n_nodes, -1, np.int32)
-        nodes = np.flatnonzero(coded.feature >= self.layout.n_ordered)
+        nodes = np.flatnonzero((coded.feature >= self.layout.n_ordered) & (self.layout.n_categorical > 0))
         tested = [(int(coded.feature[node]), int(coded.threshold[node])) for node in nodes]
         up_to = {
             (k, code): quantizer.categories_up_to(code)
@@ -306,10 +311,11 @@ class Packed:
 
     def __repr__(self) -> str:
         layout = self.layout
+        more = f", {count_of(layout.n_projections, 'projection')}" if layout.n_projections else ""
         return (
             f"Packed({count_of(self.nbytes, 'byte')}: {count_of(layout.n_trees, 'tree')}, "
             f"{count_of(layout.n_leaves, 'leaf', 'leaves')}, "
-            f"{self.n_used:,} of {count_of(self.n_features, 'feature')}, {prediction_of(self.classes)}; "
+            f"{self.n_used:,} of {count_of(self.n_features, 'feature')}{more}, {prediction_of(self.classes)}; "
             f"{layout.leaf_bits}-bit leaves)"
         )
 

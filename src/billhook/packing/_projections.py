@@ -16,6 +16,8 @@ from billhook.packing._layout import ByteLayout
 
 # By how many bits sums are shifted; readers have sums of 32 bits.
 MOST_TURN = 31
+# What readers take of a weight, and of how far a lowest is above the least.
+MOST_WEIGHT_BITS, MOST_LOW_BITS = 8, 25
 LARGEST_SUM = 2**31 - 1
 # Rows whose sums are computed at once.
 BLOCK = 1 << 16
@@ -75,6 +77,10 @@ class Projections:
             raise ValueError("a projection has no weight other than 0")
         if int(self.turn.max()) > MOST_TURN:
             raise ValueError(f"the sum of a projection is shifted by {self.turn.max()} bits, of at most {MOST_TURN}")
+        if weight_bits_of(self.weights) > MOST_WEIGHT_BITS:
+            raise ValueError(f"a weight of a projection takes more than {MOST_WEIGHT_BITS} bits")
+        if int(np.ptp(self.low)) >= 1 << MOST_LOW_BITS:
+            raise ValueError(f"the lowest sums of projections differ by more than {MOST_LOW_BITS} bits hold")
         largest = int(np.abs(self.weights).sum(axis=1).max()) * (self.n_codes - 1) + int(np.abs(self.low).max())
         if largest > LARGEST_SUM:
             raise ValueError("the sum of a projection takes more than 32 bits")

@@ -8,6 +8,7 @@ from billhook._files import ModelFileError
 from billhook.packing._gaps import MOST_GAP_BITS, MOST_MANY_BITS
 from billhook.packing._groups import ALONE, GROUPS, Group
 from billhook.packing._layout import ByteLayout
+from billhook.packing._projections import MOST_LOW_BITS, MOST_WEIGHT_BITS
 
 WORDS = {"grid": ("ranks", "steps"), "missing": ("none", "right", "left", "split"), "has_map": (False, True)}
 WORDS["is_symmetric"] = WORDS["has_map"]
@@ -32,10 +33,10 @@ LIMITS = {
     "category_bits": 8,
     "size_bits": 16,
     "n_projections": 2**16,
-    "weight_bits": 8,
+    "weight_bits": MOST_WEIGHT_BITS,
     "turn_bits": 5,
     "least_turn": 31,
-    "low_bits": 25,
+    "low_bits": MOST_LOW_BITS,
     "least_low": 2**31 - 1,
 }
 # What layouts had not always, and what it was.

@@ -56,13 +56,11 @@ class TestTable(NamedTuple):
 def with_shortest_tests(plain: ByteLayout, tests: Tests) -> TestTable:
     """Return the layout in which the tests take the fewest bytes, without much more time for a row."""
     different = np.unique(tests.in_order(plain))
-    feature = different >> plain.key_bits
-    gaps = find_gaps(feature, different & ((1 << plain.key_bits) - 1), plain.n_tested)
+    feature, key = different >> plain.key_bits, different & ((1 << plain.key_bits) - 1)
+    gaps = find_gaps(feature, key, plain.n_tested, plain.least_tests)
     paired = replace(plain, n_pairs=different.size)
-    forms = [plain, paired, _grouped(plain), _grouped(paired)]
-    if np.unique(feature).size == plain.n_tested:  # not where projections alone are of a feature: gaps have one each
-        forms.insert(2, replace(paired, ask_bits=gaps.bits, gap_bits=gaps.gap_bits, many_bits=gaps.many_bits))
-    forms = [form for form in forms if _is_quick(form)]
+    as_gaps = replace(paired, ask_bits=gaps.bits, gap_bits=gaps.gap_bits, many_bits=gaps.many_bits)
+    forms = [form for form in (plain, paired, as_gaps, _grouped(plain), _grouped(paired)) if _is_quick(form)]
     return TestTable(min(forms, key=_cost) if plain.n_inner else plain, different, gaps)
 
 
