@@ -34,6 +34,7 @@ from billhook.codegen._resources import filled_firmware
 from billhook.codegen._toolchains import COMPILER_OPTIONS, LARGEST_AVR, TOO_LARGE, TOOLCHAINS, avr_tools
 from ensembles import CLASSIFIERS, REGRESSORS
 from made_up import CATEGORIES, TRICKY, random_forest, symmetric_forest, with_sets
+from projected import projected_model
 from short_models import SHORT, short_model
 
 ROOT = Path(__file__).parents[1]
@@ -123,6 +124,26 @@ def boosters(is_number):
     return kinds
 
 
+def with_projections(rng):
+    """Return a packed model whose splits test projections."""
+    is_symmetric = bool(rng.random() < 0.2)
+    options = {
+        "sizes": rng.choice([1, 3, 9, 15, 31, 70], rng.integers(1, 30)).tolist(),
+        "n_features": int(rng.choice([1, 2, 4, 9, 40])),
+        "n_projections": int(rng.choice([1, 2, 5, 12, 40])),
+        "code_bits": int(rng.integers(2, 17)),
+        "n_classes": int(rng.integers(1, 6)),
+        "leaf_bits": int(rng.integers(2, 17)),
+        "n_thresholds": rng.choice([None, 2, 12, 40]),
+        "weight": int(rng.choice([1, 7, 127])),
+        "share": float(rng.choice([0.1, 0.7, 1.0])),
+        "pack_options": {"scales": str(rng.choice(["one", "class"]))},
+    }
+    if is_symmetric:
+        options["depths"] = rng.integers(1, 6, rng.integers(1, 8)).tolist()
+    return "projections", projected_model(rng, **options)[0]
+
+
 def random_model(rng):
     """Return the kind of a model, and the model, packed in some way."""
     while True:
@@ -130,6 +151,8 @@ def random_model(rng):
         if draw < 0.12:
             name = str(rng.choice(sorted(SHORT)))
             return name, short_model(name, int(rng.choice([1, 3])))[0]
+        if draw > 0.88:
+            return with_projections(rng)
         kind, forest = learned(rng) if draw < 0.45 else made_up(rng)
         bits = rng.choice(["exact", "exact", "16", "12", "9", "8", "5", "3"])
         options = {

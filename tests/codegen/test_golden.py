@@ -1,4 +1,4 @@
-"""The emitted C of three tiny forests, word for word: a change of it is seen in review.
+"""The emitted C of four tiny forests, word for word: a change of it is seen in review.
 
 BILLHOOK_GOLDEN=write pytest tests/codegen/test_golden.py    # writes the files anew
 """
@@ -13,6 +13,7 @@ import pytest
 
 import billhook as bh
 from made_up import random_forest
+from projected import projected_model
 
 GOLDEN = Path(__file__).parent / "golden"
 X = np.array([[-1.0, 5.0], [1.0, -3.0], [2.0, 8.0], [-3.0, 1.0], [4.0, 7.0], [5.0, 2.0]])
@@ -35,9 +36,19 @@ def softmax():
     return bh.pack(replace(forest, link="softmax"), threshold_bits="exact", leaf_bits=4, missing_values=False)
 
 
+def projections():
+    """Return a model whose splits test weighted sums of the codes of features."""
+    rng = np.random.default_rng(3)
+    return projected_model(rng, (3, 2), 2, 2, 4, 3, rows=rng.normal(size=(60, 2)), leaf_bits=4)[0]
+
+
 @pytest.mark.parametrize(
     ("make", "layout"),
-    [*product([classes, number], ["compact", "balanced", "fast"]), (softmax, "compact")],
+    [
+        *product([classes, number], ["compact", "balanced", "fast"]),
+        (softmax, "compact"),
+        (projections, "compact"),
+    ],
 )
 def test_the_files_are_those_seen_last(make, layout, tmp_path):
     written = bh.emit(make(), tmp_path / "out", target="arduino-uno", layout=layout, X=X)

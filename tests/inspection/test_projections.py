@@ -10,7 +10,7 @@ import billhook as bh
 from billhook.cli import main
 from billhook.codegen._runtime_web import fields_of
 from billhook.inspection import byte_parts
-from billhook.packing import Coding, pack_on_codes, forest_of_tests, rows_of_tests
+from billhook.packing import Coding, forest_of_tests, pack_on_codes, rows_of_tests
 from billhook.packing._projections import Projections
 from billhook.packing._quantizers import UniformQuantizer
 from billhook.tables import EncodedColumn, Encoding
@@ -33,8 +33,9 @@ def by_hand():
     forest = random_forest(np.random.default_rng(0), (1,), 5, 1, weights="sum", thresholds=np.array([6.0]))
     forest = replace(forest, feature=np.where(forest.feature < 0, -1, 4).astype(np.int32))
     weights = np.array([[3, 0, -5, 0]])
+    projections = Projections(weights, np.array([1]), np.array([-9]), 4)
     steps = [UniformQuantizer(0, 0, 0, 4)] * 4
-    coding = Coding(np.arange(4), steps, [np.zeros(0)] * 4, {}, Projections(weights, np.array([1]), np.array([-9]), 4))
+    coding = Coding(np.arange(4), steps, [np.zeros(0)] * 4, {}, projections)
     return replace(pack_on_codes(forest, coding, leaf_bits=4, missing_values=False), feature_names=NAMES)
 
 
@@ -162,9 +163,10 @@ def test_the_forest_of_tests_answers_the_same_on_rows_with_projections():
 
 def test_models_are_compared():
     packed = iris()
-    of_packed, other = bh.compare({"a": packed, "b": bh.pack(random_forest(np.random.default_rng(0), n_features=4))}, X).models  # fmt: skip  # noqa: E501
+    other = bh.pack(random_forest(np.random.default_rng(0), n_features=4))
+    of_packed, of_other = bh.compare({"a": packed, "b": other}, X).models
     assert (of_packed.nbytes, of_packed.agreement, of_packed.n_trees) == (packed.nbytes, 1.0, 3)
-    assert other.n_trees == 3
+    assert of_other.n_trees == 3
 
 
 # What needs a forest says so.
@@ -189,7 +191,7 @@ def test_what_needs_a_forest_says_what_to_do(use):
 
 
 def test_a_diagnosis_needs_a_forest():
-    with pytest.raises(TypeError, match="tests projections, which a forest does not have.* projections=0"):
+    with pytest.raises(TypeError, match=r"tests projections, which a forest does not have.* projections=0"):
         bh.diagnose(iris(), X, y)
 
 
@@ -247,9 +249,9 @@ def test_commands_that_need_a_forest_say_what_to_do(command, folder, capsys, mon
 
 def test_commands_that_need_no_forest_work(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
-    assert main("convert model.bhk --to billhook --out other.bhk".split()) == 0
+    assert main(["convert", "model.bhk", "--to", "billhook", "--out", "other.bhk"]) == 0
     assert bh.load("other.bhk") == bh.load("model.bhk")
-    assert main("compare model.bhk other.bhk rows.csv --label kind".split()) == 0
-    assert main("predict model.bhk rows.csv".split()) == 0
-    assert main("emit model.bhk --out c".split()) == 0
+    assert main(["compare", "model.bhk", "other.bhk", "rows.csv", "--label", "kind"]) == 0
+    assert main(["predict", "model.bhk", "rows.csv"]) == 0
+    assert main(["emit", "model.bhk", "--out", "c"]) == 0
     assert "Traceback" not in capsys.readouterr().err

@@ -26,6 +26,8 @@ from billhook.study import DataSource, Method, ResultsError, Study, _unit_proces
 from billhook.study._rows import rows_of, seed_of
 from billhook.study._scores import scores_of
 from billhook.study._study import Unit
+from billhook.study._unit import _UnitRunner
+from projected import projected_model
 
 X, y = load_digits(return_X_y=True)
 X = X.astype(np.float32)
@@ -344,3 +346,15 @@ def test_a_class_that_is_only_tested_does_no_harm(engine, tmp_path):
     found = bh.study.run(study, tmp_path / "results")
     assert list(found["status"]) == ["done"] * 2
     assert (found["accuracy"] > 0.7).all()
+
+
+def test_nodes_of_a_model_with_projections_are_counted():
+    packed, rows = projected_model(np.random.default_rng(0), (9, 9), 10, 3, 6, 11)
+    assert packed.projections is not None
+    part = SimpleNamespace(X=rows)
+    made = _UnitRunner.of_model(SimpleNamespace(rows=SimpleNamespace(train=part, test=part)), packed)
+    assert made.n_nodes == packed.coded.n_nodes
+    assert made.predicted_test.tolist() == packed.predict(rows).tolist()
+    # The paper's tables count such nodes, of 10 features and 11 classes, at 25 bytes: projections are no features.
+    assert made.node_bytes["as_published"] == 25
+    assert made.node_bytes["paper"] > 25

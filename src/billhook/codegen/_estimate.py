@@ -1,9 +1,10 @@
 """About how many cycles a row takes on a processor, and how much flash a layout, where no tools are there to measure.
 
-A row takes so many cycles for the code of each feature, for each weight of a projection, for each step down a tree, for each number of a leaf and for
-each tree. A tree is taken to be as many steps deep as its leaves are in the mean, which is more than most rows go.
-The numbers are those of four forests of 16 trees, measured; the estimate is within a factor of two for others like
-them. Processors of which nothing is known are taken for a Cortex-M0, of which instructions were counted.
+A row takes so many cycles for the code of each feature, for each weight of a projection, for each step down a tree,
+for each number of a leaf and for each tree. A tree is taken to be as many steps deep as its leaves are in the mean,
+which is more than most rows go. The numbers are those of four forests of 16 trees, measured; the estimate is within a
+factor of two for others like them. Processors of which nothing is known are taken for a Cortex-M0, of which
+instructions were counted.
 """
 
 from typing import NamedTuple

@@ -45,9 +45,14 @@ def most_flash(packed: Packed, target: Target) -> int:
     return flash_with_reader(packed.nbytes, target, has_projections=packed.layout.n_projections > 0)
 
 
-def data_limit(target: Target, reserve: int = 0) -> int | None:
-    """Return how many bytes of data a model may have on a target; None where there is no limit."""
-    return target.flash - reserve - flash_with_reader(0, target) if target.flash else None
+def data_limit(target: Target, reserve: int = 0, *, has_projections: bool = True) -> int | None:
+    """Return how many bytes of data a model may have on a target; None where there is no limit.
+
+    Any model of so many bytes fits; one of some more may, if its splits test no projections.
+    """
+    if not target.flash:
+        return None
+    return target.flash - reserve - flash_with_reader(0, target, has_projections=has_projections)
 
 
 def least_flash(packed: Packed, form: Form) -> int:

@@ -20,7 +20,7 @@ from billhook.inspection._page import notebook_text, page
 from billhook.inspection._permutation import permutation_losses
 from billhook.inspection._score_table import scores_of
 from billhook.inspection._tree_text import tree_text
-from billhook.packing import Packed, pack, projection_name, forest_of_tests, rows_of_tests
+from billhook.packing import Packed, forest_of_tests, pack, projection_name, rows_of_tests
 
 # A larger forest is not packed only to be described.
 MOST_NODES = 1_000_000

@@ -4,6 +4,7 @@ from billhook.packing._binning import BinnedFeatures, CodedFeatures, bin_feature
 from billhook.packing._blob import as_float32
 from billhook.packing._coding import Coding, coding_of, on_features, put_sets, threshold_codes, with_codes
 from billhook.packing._file import load, load_forest, load_outputs
+from billhook.packing._forest_of_tests import forest_of_tests, projection_name, rows_of_tests
 from billhook.packing._groups import Group
 from billhook.packing._layout import ByteLayout
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
@@ -12,7 +13,6 @@ from billhook.packing._projections import Projections
 from billhook.packing._quantizers import KEY_SHIFTS, CategoryQuantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._report import PackReport, pack_report
 from billhook.packing._row_codes import RowCodes
-from billhook.packing._forest_of_tests import projection_name, forest_of_tests, rows_of_tests
 
 __all__ = [
     "KEY_SHIFTS",
@@ -33,6 +33,7 @@ __all__ = [
     "code_features",
     "codes_of",
     "coding_of",
+    "forest_of_tests",
     "load",
     "load_forest",
     "load_outputs",
@@ -42,9 +43,8 @@ __all__ = [
     "pack_report",
     "projection_name",
     "put_sets",
-    "size_on_codes",
-    "forest_of_tests",
     "rows_of_tests",
+    "size_on_codes",
     "threshold_codes",
     "with_codes",
 ]

@@ -16,8 +16,8 @@ from billhook._interruption import is_interruption
 from billhook._out_of_memory import is_out_of_memory
 from billhook.analysis import BOOSTING, DONE, FAILED, SEARCH
 from billhook.datasets import DataSet
-from billhook.forest import Forest
-from billhook.packing import Packed, pack, forest_of_tests
+from billhook.forest import Forest, derive
+from billhook.packing import Packed, forest_of_tests, pack
 from billhook.refinement import merge, refine
 from billhook.study._forests import BaseEnsemble, EvaluatedModel, TreePicker, node_bytes
 from billhook.study._rows import FoldRows, rows_of, seed_of
@@ -251,7 +251,8 @@ class _UnitRunner:
 
     def of_model(self, model: Forest | Packed) -> EvaluatedModel:
         """Return what a model predicts, and its size."""
-        forest = forest_of_tests(model) if isinstance(model, Packed) else model
+        # The accountings know data sets by their number of features: projections are none.
+        forest = model if isinstance(model, Forest) else derive(forest_of_tests(model), n_features=model.n_features)
         predicted = [np.asarray(model.predict(part.X), np.int64) for part in (self.rows.train, self.rows.test)]
         return EvaluatedModel(predicted[0], predicted[1], forest.n_nodes, node_bytes(forest), lambda: model)
 
