@@ -24,6 +24,7 @@ import numpy as np
 
 import billhook as bh
 from made_up import random_forest, tricky_rows, with_sets
+from projected import projected_model
 from short_models import SHORT, short_model
 
 MOST_MEMORY = 100_000_000
@@ -61,6 +62,8 @@ def seeds(folder):
     models += [with_sets(rng, forest, categories=np.arange(0, 70, 3))]
     models += [short_model(name, n_classes)[0] for name in SHORT for n_classes in (1, 3)]
     models += [bh.pack(random_forest(rng, sizes=(3, 6), n_features=4, thresholds=np.arange(9.0)))]
+    # Their own numbers, so that those of the others stay as they were.
+    models += [projected_model(np.random.default_rng(seed), code_bits=bits)[0] for seed, bits in ((0, 5), (1, 12))]
     files = []
     for number, model in enumerate(models):
         model.save(folder / f"good{number}.bhk")

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,9 +7,19 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
-from billhook.codegen import Form
-from billhook.codegen._memory import least_stack
+from billhook.codegen import (
+    Form,
+    allows_projections,
+    data_limit,
+    fits_in,
+    flash_with_reader,
+    most_flash,
+    target_fits,
+    target_named,
+)
+from billhook.codegen._memory import LEAST_BESIDE_PROJECTIONS, PROJECTION_BYTES, READER_BYTES, least_stack
 from made_up import random_forest
+from projected import projected_model
 
 X, y = make_classification(4000, 10, n_informative=8, n_classes=4, random_state=0)
 
@@ -85,3 +96,46 @@ def test_a_row_takes_memory_for_its_scores_and_features(form, missing_values, n_
     assert packed.layout.n_used == 3
     assert not packed.layout.ask_bits
     assert least_stack(packed, form) == n_bytes
+
+
+def test_projections_take_more_code():
+    packed, _ = projected_model(np.random.default_rng(0))
+    plain = bh.pack(random_forest(np.random.default_rng(0)))
+    assert set(PROJECTION_BYTES) == set(READER_BYTES)
+    for target in bh.targets():
+        more = PROJECTION_BYTES.get(target.family, max(PROJECTION_BYTES.values()))
+        assert most_flash(packed, target) == flash_with_reader(packed.nbytes, target) + more
+        assert most_flash(plain, target) == flash_with_reader(plain.nbytes, target)
+    for fit in target_fits(packed):
+        assert fit.takes == most_flash(packed, target_named(fit.name))
+
+
+@pytest.mark.parametrize(
+    "target", [target for target in bh.targets() if target.flash], ids=lambda target: target.name
+)
+def test_a_model_that_fits_the_limit_fits_the_target(target):
+    """Whether it tests projections or not, unless there is so little room that it must not."""
+    for reserve in (0, target.flash // 2, target.flash - 4000, target.flash - 1700):
+        limit = data_limit(target, reserve)
+        of_projections = flash_with_reader(limit, target, has_projections=True)
+        assert (reserve + of_projections <= target.flash) == allows_projections(target, reserve)
+        assert reserve + flash_with_reader(limit, target) <= target.flash
+        if allows_projections(target, reserve):
+            assert limit >= LEAST_BESIDE_PROJECTIONS
+
+
+def test_a_model_that_fits_without_projections_alone_is_told_apart():
+    target = target_named("attiny85")
+    packed, _ = projected_model(np.random.default_rng(0), (700,) * 3, 4, 3, 8, 1, leaf_bits=8)
+    room = flash_with_reader(packed.nbytes, target)
+    tight = replace(target, flash=room)
+    assert not fits_in(packed, tight)
+    assert fits_in(packed, replace(target, flash=room + PROJECTION_BYTES["avr"]))
+    plain, _ = projected_model(np.random.default_rng(0), (9,), 4, 1, 8, 1)
+    assert fits_in(plain, tight)
+
+
+def test_sums_of_features_take_memory_too(tmp_path):
+    packed, _ = projected_model(np.random.default_rng(0), (900, 900), 400, 20, 12, 40, per_class=True, leaf_bits=4)
+    with pytest.raises(bh.DoesNotFitError, match=r"tests 400 features and 20 sums of them, which takes [\d,]+ bytes"):
+        bh.emit(packed, tmp_path / "out", target="attiny85")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import billhook as bh
-from billhook.codegen import TOOLCHAINS, Form, flash_with_reader, target_named
+from billhook.codegen import TOOLCHAINS, Form, most_flash, target_named
 from billhook.codegen._estimate import estimated_cycles
 from billhook.codegen._memory import least_stack
 from compiled import FLAGS, compiled, write_sources
@@ -153,7 +153,24 @@ def test_devices_answer_as_python_does(target, layout):
         assert found.agreement == 1.0
         assert found.ram == 0
         if layout == "compact" and inputs == "float":
-            assert found.flash <= flash_with_reader(packed.nbytes, found.target, has_projections=True)
+            assert found.flash <= most_flash(packed, found.target)
+
+
+LONGEST = {
+    "gaps": {"sizes": (15, 20) * 12, "n_features": 4, "n_projections": 5, "n_thresholds": 15, "code_bits": 8},
+    "groups": {"sizes": (20,) * 20, "n_features": 5, "n_projections": 5, "code_bits": 8, "weight": 7},
+    "a map": {"sizes": (31,) * 12, "n_features": 60, "n_projections": 5, "n_thresholds": 4, "share": 0.05},
+}
+
+
+@pytest.mark.parametrize("name", LONGEST)
+@pytest.mark.parametrize("target", ["arduino-mega", "cortex-m0", "ch32v003", "esp32-c3", "esp8266"])
+def test_the_reader_takes_no_more_code_than_is_said(name, target):
+    need(target)
+    options = {"weight": 127, "n_classes": 9, "leaf_bits": 13, "pack_options": {"scales": "class"}} | LONGEST[name]
+    packed, _ = projected_model(np.random.default_rng(0), **options)
+    found = bh.measure(packed, projected_rows(np.random.default_rng(1), packed, 2), target=target)
+    assert found.flash <= most_flash(packed, found.target)
 
 
 @pytest.mark.parametrize("target", ["arduino-mega", "cortex-m0"])

@@ -16,6 +16,7 @@ from billhook.codegen._measure import Measurement, measure
 from billhook.codegen._memory import (
     DoesNotFitError,
     TargetFit,
+    allows_projections,
     data_limit,
     fits_in,
     flash_with_reader,
@@ -48,6 +49,7 @@ __all__ = [
     "TargetFit",
     "TooSlowError",
     "Toolchain",
+    "allows_projections",
     "as_inputs",
     "check_max_cycles",
     "check_name",

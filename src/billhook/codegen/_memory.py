@@ -18,8 +18,10 @@ LEAST_CODE = 300
 READER_BYTES = {"avr": 1500, "rv32ec": 1200, "rv32imc": 1200, "xtensa-lx106": 1350}
 READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 950)
 # And so much more where splits test projections.
-PROJECTION_BYTES = {"avr": 500, "rv32ec": 500, "rv32imc": 500, "xtensa-lx106": 500}
-PROJECTION_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 500)
+PROJECTION_BYTES = {"avr": 600, "rv32ec": 350, "rv32imc": 350, "xtensa-lx106": 450}
+PROJECTION_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 350)
+# Fewer bytes of data than these are rather some more than code for projections.
+LEAST_BESIDE_PROJECTIONS = 2048
 # The same of the program that reads any model as a blob, for bh_open, bh_scores and bh_predict.
 BLOB_READER_BYTES = {"avr": 3400} | dict.fromkeys(("rv32ec", "rv32imc", "xtensa-lx106", "xtensa-lx6"), 2200)
 BLOB_READER_BYTES |= dict.fromkeys(("cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"), 1800)
@@ -45,14 +47,21 @@ def most_flash(packed: Packed, target: Target) -> int:
     return flash_with_reader(packed.nbytes, target, has_projections=packed.layout.n_projections > 0)
 
 
-def data_limit(target: Target, reserve: int = 0, *, has_projections: bool = True) -> int | None:
+def data_limit(target: Target, reserve: int = 0) -> int | None:
     """Return how many bytes of data a model may have on a target; None where there is no limit.
 
-    Any model of so many bytes fits; one of some more may, if its splits test no projections.
+    Any model of so many bytes fits, but for one whose splits test projections where `allows_projections` says no.
     """
     if not target.flash:
         return None
+    has_projections = allows_projections(target, reserve)
     return target.flash - reserve - flash_with_reader(0, target, has_projections=has_projections)
+
+
+def allows_projections(target: Target, reserve: int = 0) -> bool:
+    """Return whether models for a target may test projections: whether much is left beside the code for them."""
+    taken = flash_with_reader(LEAST_BESIDE_PROJECTIONS, target, has_projections=True)
+    return not target.flash or target.flash - reserve >= taken
 
 
 def least_flash(packed: Packed, form: Form) -> int:
@@ -108,7 +117,7 @@ def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: in
     stack = least_stack(packed, form)
     if stack > target.ram:
         raise DoesNotFitError(
-            f"the model tests {packed.n_used:,} features, which takes {stack:,} bytes of memory while a row "
+            f"the model tests {_tested(packed)}, which takes {stack:,} bytes of memory while a row "
             f"is computed, and {target.name} has {target.ram:,}: train it on fewer features"
         )
     if takes <= target.flash:
@@ -118,6 +127,12 @@ def check_fits(model: Any, packed: Packed, form: Form, target: Target, flash: in
         f"the model takes {least}{takes:,} bytes of flash ({form.layout} layout), and "
         f"{target.name} has {target.flash:,}; {_advice(model, packed, form, target.flash)}"
     )
+
+
+def _tested(packed: Packed) -> str:
+    """Return what splits of a model test, in words."""
+    n_projections = packed.layout.n_projections
+    return f"{packed.n_used:,} features" + (f" and {n_projections:,} sums of them" if n_projections else "")
 
 
 def check_reader_fits(n_bytes: int, n_numbers: int, target: Target) -> None:
