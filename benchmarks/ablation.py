@@ -31,17 +31,17 @@ from billhook.budget._trial_runner import ALL, TrialRunner
 from billhook.packing import _codebook
 from billhook.refinement import MergePasses, merge
 
-CLASSES = ("eeg", "elec", "chess", "satimage", "connect", "magic", "adult", "bank")
+CLASSES = ("eeg", "elec", "chess", "satimage", "connect", "magic", "adult", "bank", "japanese-vowels", "anura")
 BUDGET_OF_CLASSES, BUDGET_OF_NUMBERS = 2048, 1024
 # Those that are learned anew with each choice: of two classes, of more, and of numbers.
 TRIED = {
-    1: [TWO_CLASSES[n]._replace(sweeps=0) for n in (1, 2, 4)],
+    1: [[entry for entry in TWO_CLASSES if not entry.projections][n]._replace(sweeps=0) for n in (1, 2, 4)],
     2: [entry._replace(sweeps=0) for entry in MORE_CLASSES[:3]],
 }
 TRIED_NUMBERS = [
     entry._replace(sweeps=0)
     for entry in NUMBERS
-    if entry.row_share == 1.0 and entry.overgrow == 2.0 and not entry.smoothing
+    if entry.row_share == 1.0 and entry.overgrow == 2.0 and not entry.smoothing and not entry.projections
 ][:3]
 MOST_ROWS = 36_000
 AS_IT_IS = "as it is"
@@ -88,6 +88,8 @@ CHOICES: dict[str, Callable[[Trial], Trial]] = {
     "rate 0.05, half of both, L2 10": grown_with(
         learning_rate=0.05, min_weight=30.0, row_share=0.5, column_share=0.5, l2=10.0
     ),
+    "8 projections": grown_with(projections=8),
+    "16 projections": grown_with(projections=16),
     "smoothed targets": grown_with(smoothing=1.0),
     "half smoothed targets": grown_with(smoothing=0.5),
     "merged from 3 x": merged_from(3.0),

@@ -106,6 +106,25 @@ def grown_trees():
             yield f"random forest, numbers, {is_extra}, {kind}", digest_of(forest)
 
 
+def learned_projections():
+    """Yield names and digests: sums of features, of every loss and several numbers of classes."""
+    import numpy as np
+
+    from billhook.growing import learn_projections
+
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 256, (700, 9)).astype(np.float32)
+    number = codes[:, 0] - 2.0 * codes[:, 1] + codes[:, 2] + rng.normal(0, 20, 700)
+    weight = rng.uniform(0.5, 2.0, 700)
+    for n_projections in (1, 8, 19):
+        for loss, n_classes in (("squared", 1), ("logistic", 1), ("softmax", 3), ("softmax", 11), ("softmax", 26)):
+            target = {"squared": number, "logistic": number > 0}.get(loss, rng.integers(0, n_classes, 700))
+            found = learn_projections(
+                codes, target, weight, loss=loss, n_classes=n_classes, n_projections=n_projections, n_epochs=3
+            )
+            yield f"projections, {n_projections}, {loss}, {n_classes}", digest(found)
+
+
 def coded_rows():
     """Yield names and digests: quantizers fitted to features of several kinds, and the codes of rows."""
     import numpy as np
@@ -256,5 +275,7 @@ if __name__ == "__main__":
         use(sys.argv[1])
     never_called = set()
     note_calls(never_called)
-    found = dict(results()) | dict(grown_trees()) | dict(coded_rows()) | dict(read_texts())
+    found = (
+        dict(results()) | dict(grown_trees()) | dict(learned_projections()) | dict(coded_rows()) | dict(read_texts())
+    )
     print(json.dumps(found | {"never called": sorted(never_called)}, indent=1))

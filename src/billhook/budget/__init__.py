@@ -9,6 +9,7 @@ from billhook.budget._fit import FitResult, build, fit, search_budgets
 from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
 from billhook.budget._limits import limit_for
 from billhook.budget._other_models import OtherModel
+from billhook.budget._projecting import check_max_projections
 from billhook.budget._regression_loss import RegressionLoss, regression_loss
 from billhook.budget._results import Candidate
 from billhook.budget._resume import resume_fit
@@ -34,6 +35,7 @@ __all__ = [
     "TrainingRows",
     "UserEnsemble",
     "build",
+    "check_max_projections",
     "checked_seed",
     "checked_time_limit",
     "choose_encoding",

@@ -101,6 +101,7 @@ def fit(
     n_jobs: int = 1,
     families: tuple[str, ...] = FAMILIES,
     shares_tests: bool = True,
+    max_projections: int | None = None,
     final: Callable[[Trial], Packed] | None = None,
     keep_best: bool = False,
     target: Target | None = None,
@@ -142,6 +143,7 @@ def fit(
         families=_families(rows, families) if user_ensemble is None else ("user",),
         perfect=perfect_score(scoring),
         shares_tests=shares_tests,
+        max_projections=max_projections,
         first=() if resume is None else resume.best,
         may_draw=final is None and user_ensemble is None,
     )

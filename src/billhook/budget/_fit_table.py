@@ -19,6 +19,7 @@ from billhook.budget._fit import FitResult, fit
 from billhook.budget._layout_in_time import in_time_of_rows
 from billhook.budget._limits import limit_for
 from billhook.budget._output import check_output
+from billhook.budget._projecting import check_max_projections
 from billhook.budget._record import read_record, settings_to_keep
 from billhook.budget._regression_loss import regression_loss
 from billhook.budget._scoring import check_scoring
@@ -59,6 +60,7 @@ def fit_table(
     group: str | None = None,
     split: str | None = None,
     max_features: int | None = None,
+    max_projections: int | None = None,
     model: Any = None,
     time_limit: float | None = 60.0,
     n_trials: int | None = None,
@@ -121,6 +123,9 @@ def fit_table(
         The most columns of the table that the model may read, as each is a sensor, say: the best few are chosen, by
         the rows that are learned from alone. A categorical column counts once, however it is encoded. The model takes
         these columns only, and the report draws the score over their number.
+    max_projections : int, optional
+        The most weighted sums of features that splits may test beside features; 0 for none. By default as many as do
+        best. They take time on the target: a product for each feature.
     model : Forest, fitted estimator, or path of a model file, optional
         An ensemble to compress instead of growing one. Give rows that it has not seen.
     time_limit : float
@@ -171,6 +176,7 @@ def fit_table(
     if costs is not None and scoring is not None:
         raise ValueError(f"costs say what is best, and so does scoring={scoring!r}: leave one of them out")
     check_max_features(max_features, model)
+    check_max_projections(max_projections, model)
     check_scoring(scoring)  # before a table is read, which may take long
     limit = limit_for(budget, target, reserve)
     if max_cycles is not None:
@@ -202,6 +208,7 @@ def fit_table(
         group=group,
         split=split,
         max_features=max_features,
+        max_projections=max_projections,
         model=model,
         random_state=seed,
     )
@@ -221,7 +228,7 @@ def fit_table(
                 raise ValueError(f"{table} is a folder: its files are read by a cluster, so give its scheduler")
             unsuitable = {"categorical": categorical, "class_weight": class_weight, "model": model, "loss": loss}
             unsuitable |= {"costs": costs, "group": group, "split": split, "compare": compare or None}
-            unsuitable |= {"resume": resume, "max_features": max_features}
+            unsuitable |= {"resume": resume, "max_features": max_features, "max_projections": max_projections or None}
             result = _fit_folder(client, Path(table), label, task, limit, options, unsuitable, log)
         else:
             forest = None if model is None else forest_of_model(model)
@@ -262,6 +269,7 @@ def fit_table(
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
                 compare=compare,
+                max_projections=max_projections,
                 resume=record,
                 title=title,
                 notes=(*read_notes, *encoded.notes, *notes_on(model)),

@@ -204,11 +204,11 @@ def leaves_for(trial: Trial, n_features: int, n_values: int) -> int:
 
 def on_codes(forest: Forest, binned: BinnedFeatures, rows: TrainingRows, names: tuple[str, ...] | None) -> Forest:
     """Return a forest that was grown on bins with codes for thresholds, and these names of features."""
-    threshold = np.zeros_like(forest.threshold)
+    threshold, n_codes = np.zeros_like(forest.threshold), binned.coding.n_codes
     for k, edges in enumerate(binned.edges):
         at = forest.feature == k
         # Beyond the last edge, all go left but those whose value is missing.
-        places = np.append(edges, binned.coding.quantizers[k].n_codes - 1)
+        places = np.append(edges, n_codes[k] - 1)
         threshold[at] = places[np.minimum(np.floor(forest.threshold[at]), edges.size).astype(np.int64)]
     return replace(forest, threshold=threshold, classes=rows.classes, feature_names=names)
 

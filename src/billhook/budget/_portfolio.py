@@ -46,6 +46,7 @@ class PortfolioEntry(NamedTuple):
     column_share: float = 1.0
     smoothing: float = 0.0
     sweeps: int = 0
+    projections: int = 0
 
     def growth(self, n_features: int, n_values: int) -> GrowthConfig:
         """Return how trees are grown, with so many bins that it does not take long."""
@@ -56,7 +57,7 @@ class PortfolioEntry(NamedTuple):
         growth = GrowthConfig("boosted", self.leaves, self.learning_rate, bits, bins, self.min_weight)
         shared = replace(growth, max_tests=self.max_tests, reuse_factor=self.reuse_factor)
         drawn = replace(shared, l2=self.growth_l2, row_share=self.row_share, column_share=self.column_share)
-        return replace(drawn, smoothing=self.smoothing)
+        return replace(drawn, smoothing=self.smoothing, projections=self.projections)
 
     def compression(self, n_values: int, budget: int) -> CompressionConfig:
         """Return how they are made to fit a budget."""
@@ -75,7 +76,9 @@ TWO_CLASSES: tuple[PortfolioEntry, ...] = (
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 2.0, 1.0, 4, None, False, "labels"),
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 1.0, 10.0, 4, None, False, "labels"),
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 2.0, 1.0, 3, None, False, "scores"),
+    PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 2.0, 1.0, 4, None, False, "labels", projections=16),
     PortfolioEntry(128, 0.5, 12, 1024, 1.0, 0, 1.0, 2.0, 1.0, 4, None, False, "labels"),
+    PortfolioEntry(16, 0.267, 6, 64, 1.0, 512, 1.0, 1.0, None, 4, None, False, "scores", projections=8),
     PortfolioEntry(32, 0.1, 5, 16, 3.0, 512, 1.0, 1.0, None, 3, None, False, "scores"),
     PortfolioEntry(16, 0.267, 7, 128, 1.0, 0, 1.0, 1.0, None, 5, None, False, "scores"),
     PortfolioEntry(128, 0.5, 14, 4096, 1.0, 0, 1.5, 1.5, 1.0, 4, None, False, "labels"),
@@ -93,7 +96,9 @@ MORE_CLASSES: tuple[PortfolioEntry, ...] = (
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 2.0, 1.0, 4, 1.0, True, "labels"),
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 2.0, 1.0, 3, None, False, "labels"),
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 1.0, 3.0, 4, 2.0, True, "labels"),
+    PortfolioEntry(16, 0.6, 7, 64, 1.0, 0, 1.0, 1.5, 1.0, 4, 1.0, True, "labels", projections=8),
     PortfolioEntry(32, 0.4, 7, 64, 1.0, 0, 1.0, 1.0, None, 4, None, False, "scores"),
+    PortfolioEntry(16, 0.4, 6, 32, 1.0, 0, 1.5, 2.0, 1.0, 3, 1.0, True, "labels", projections=16),
     PortfolioEntry(32, 0.4, 6, 64, 0.3, 0, 1.0, 1.0, 1.0, 4, 0.5, True, "labels"),
     PortfolioEntry(32, 0.4, 7, 128, 1.0, 0, 1.0, 1.5, 1.0, 4, 2.0, True, "labels"),
     PortfolioEntry(16, 0.4, 6, 16, 1.0, 0, 1.0, 2.0, 1.0, 4, 1.0, True, "labels"),
@@ -113,9 +118,11 @@ NUMBERS: tuple[PortfolioEntry, ...] = (
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 1.0, None, 5, None, False, "scores"),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 30.0, 5, None, False, "labels", sweeps=4),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 30.0, 5, None, False, "labels", smoothing=1.0),
+    PortfolioEntry(8, 0.1, 8, 128, 10.0, 0, 1.0, 3.0, 30.0, 6, None, False, "labels", sweeps=4, projections=8),
     PortfolioEntry(16, 0.05, 7, 64, 30.0, 0, 1.0, 2.0, 300.0, 5, None, False, "labels", 10.0, 0.5, 0.5),
     PortfolioEntry(8, 0.1, 8, 128, 10.0, 0, 1.0, 3.0, 30.0, 6, None, False, "labels", sweeps=4),
     PortfolioEntry(8, 0.1, 8, 128, 10.0, 0, 1.0, 2.0, 10.0, 5, None, False, "labels", smoothing=1.0),
+    PortfolioEntry(16, 0.1, 7, 64, 10.0, 0, 1.0, 2.0, 100.0, 5, None, False, "labels", sweeps=4, projections=16),
     PortfolioEntry(16, 0.2, 7, 64, 10.0, 0, 1.0, 2.0, 300.0, 4, None, False, "scores"),
     PortfolioEntry(16, 0.1, 7, 64, 10.0, 0, 1.0, 2.0, 100.0, 5, None, False, "labels", sweeps=4),
     PortfolioEntry(32, 0.1, 8, 128, 3.0, 0, 1.0, 1.5, 30.0, 6, None, False, "labels", sweeps=1),

@@ -17,7 +17,7 @@ FILE, VERSION = "search.json", 1
 # Evaluated again at first: the best for the budget, and for each smaller one.
 BEST, BEST_OF_SMALLER = 12, 3
 # Choices that records of before do not have, and what they were then.
-BEFORE = {"smoothing": 0.0, "draw": 0, "sweeps": 0}
+BEFORE = {"smoothing": 0.0, "projections": 0, "draw": 0, "sweeps": 0}
 # Arguments of `fit_table` that may be paths, and what is said of those that cannot stand in a file.
 PATHS = ("table", "model", "costs")
 UNKEPT = "unkept"
@@ -30,6 +30,7 @@ KEPT = {
     "reserve",
     "max_cycles",
     "max_features",
+    "max_projections",
     "name",
     "task",
     "loss",

@@ -17,8 +17,9 @@ from billhook.budget._endings import Endings
 from billhook.budget._executors import Executor
 from billhook.budget._finals import FINALISTS, all_different
 from billhook.budget._portfolio import first_trials
+from billhook.budget._projecting import can_be_projected, weight_bytes
 from billhook.budget._smooth_targets import can_be_smoothed
-from billhook.budget._space import AS_XGBOOST, MAX_TESTS, QUICKEST, Trial, is_sensible, neighbours
+from billhook.budget._space import AS_XGBOOST, MAX_TESTS, PROJECTIONS, QUICKEST, Trial, is_sensible, neighbours
 from billhook.budget._splits import most_splits
 from billhook.budget._trial_outcome import TrialBatch, batches_of
 from billhook.budget._trial_runner import TrialRunner
@@ -37,6 +38,8 @@ FOR_FIRST, FEWER = (0.4, 0.5), 8
 # What takes next to no time: so many rows, and a budget of at most so many bytes.
 FEWEST_ROWS, SMALL_BUDGET = 1_000, 4_096
 LEAST_BATCH, START_BATCH = 8, 6
+# The share of a budget that the weights of projections may take.
+MOST_FOR_WEIGHTS = 0.35
 FAMILIES = ("boosted", "random_forest", "extra_trees")
 
 
@@ -69,6 +72,8 @@ class Search(Endings):
         What is tried first, as the best of an earlier search.
     may_draw : bool
         Whether the search may learn last models, several of each.
+    max_projections : int, optional
+        The most projections that trees may be grown on.
     """
 
     whole: TrialRunner
@@ -84,6 +89,7 @@ class Search(Endings):
     shares_tests: bool = True
     first: tuple[Trial, ...] = ()
     may_draw: bool = True
+    max_projections: int | None = None
     may_end_early: bool = True
 
     def __post_init__(self) -> None:
@@ -93,7 +99,8 @@ class Search(Endings):
         self.outcomes, self.drawn = {}, {}
         self.seconds_to_draw = 0.0
         self.random = np.random.default_rng([self.trying.seed, len(self.first)] if self.first else self.trying.seed)
-        self.can_smooth = can_be_smoothed(self.whole.rows)  # the last model learns from all of them
+        # The last model learns from all of them.
+        self.can_smooth, self.can_project = can_be_smoothed(self.whole.rows), can_be_projected(self.whole.rows)
         self.stage = "evaluating"
         self.n_done = 0
         self.final_splits = []
@@ -310,10 +317,21 @@ class Search(Endings):
             growth = trial.growth if self.shares_tests else replace(trial.growth, **AS_XGBOOST)
             if growth.smoothing and not self.can_smooth:
                 growth = replace(growth, smoothing=0.0)
+            growth = replace(growth, projections=self._n_projections(growth.projections, trial.budget))
             came_to = replace(trial, growth=self.trying.canonical(growth))
             if is_sensible(came_to):
                 canonical[self._known_by_another_cap(came_to)] = None
         return list(canonical)
+
+    def _n_projections(self, n: int, budget: int) -> int:
+        """Return how many projections, of so many at most, leave most of a budget to the trees."""
+        n_features = self.trying.rows.X.shape[1]
+        if not self.can_project:
+            return 0
+        most = n if self.max_projections is None else self.max_projections
+        while n and (n > most or weight_bytes(n_features, n) > MOST_FOR_WEIGHTS * budget):
+            n = max(fewer for fewer in PROJECTIONS if fewer < n)
+        return n
 
     def _known_by_another_cap(self, trial: Trial) -> Trial:
         """Return the trial that ran and had fewer tests than its cap and this one's, if there is one, else this one.

@@ -35,6 +35,8 @@ class GrowthConfig:
         Of the rows, for every boosted tree, and of the features, for every split of it, that are drawn.
     smoothing : float
         What share of what is learned is what a smooth function says of the rows, and not their targets: of numbers.
+    projections : int
+        How many weighted sums of features are learned, which boosted trees split as they split features.
     draw : int
         Which rows are left out of each tree, a fiftieth of them or more; of 0, only as `row_share` has it.
     """
@@ -51,6 +53,7 @@ class GrowthConfig:
     row_share: float = 1.0
     column_share: float = 1.0
     smoothing: float = 0.0
+    projections: int = 0
     draw: int = 0
 
 
@@ -110,7 +113,7 @@ def drawn_as(trial: Trial, draw: int) -> Trial:
 # Nothing is learned again, and each number is rounded by itself.
 QUICKEST = CompressionConfig(leaf_bits=3, rounding="alone")
 # What XGBoost has not, which grows on a cluster.
-AS_XGBOOST: dict[str, Any] = {"max_tests": 0, "reuse_factor": 1.0, "smoothing": 0.0}
+AS_XGBOOST: dict[str, Any] = {"max_tests": 0, "reuse_factor": 1.0, "smoothing": 0.0, "projections": 0}
 # More leaves than any tree of a user's ensemble has.
 MOST_LEAVES = 1 << 20
 LEAVES = (4, MOST_LEAVES)
@@ -130,6 +133,7 @@ REUSE_FACTORS = (1.0, 1.5, 2.0, 3.0)
 GROWTH_L2_VALUES = (1.0, 3.0, 10.0, 30.0, 100.0)
 SHARES_DRAWN = (1.0, 0.7, 0.5, 0.3)
 SMOOTHINGS = (0.0, 0.5, 1.0)
+PROJECTIONS = (0, 4, 8, 16, 32, 64)
 # With more numbers a leaf, to find a codebook takes tens of times as long as to refine.
 SOON_SHARED = 64
 # The share of the budget that a codebook may take.
@@ -206,6 +210,8 @@ def settings_of(trial: Trial) -> dict[str, Any]:
             settings[name] = getattr(growth, name)
     if growth.smoothing:
         settings["smoothing"] = growth.smoothing
+    if growth.projections:
+        settings["projections"] = growth.projections
     settings["overgrow"] = compression.overgrow
     if compression.l2 is not None:
         settings["l2"] = compression.l2
@@ -225,7 +231,10 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
         near += [replace(growth, max_tests=most) for most in _beside(growth.max_tests, MAX_TESTS)]
         near += [replace(growth, reuse_factor=factor) for factor in _beside(growth.reuse_factor, REUSE_FACTORS)]
         near += _neighbouring_draws(growth)
-        if growth.smoothing:  # where it was tried it may help; classes have no numbers to smooth
+        # Where it was tried it may help; classes have no numbers to smooth.
+        if growth.projections:
+            near += [replace(growth, projections=n) for n in _beside(growth.projections, PROJECTIONS)]
+        if growth.smoothing:
             near += [replace(growth, smoothing=share) for share in _beside(growth.smoothing, SMOOTHINGS)]
     if growth.family != "user":
         near += [replace(growth, bins=bins) for bins in _halved_and_doubled(growth.bins, BINS)]

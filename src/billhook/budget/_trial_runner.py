@@ -17,6 +17,7 @@ from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError
 from billhook.budget._fit_to_rows import ROWS_TO_PICK_BY, evenly_spaced, fit_to, misfit
 from billhook.budget._grow import GrowingEnsemble, leaves_for, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
+from billhook.budget._projecting import can_be_projected, projections_of
 from billhook.budget._scoring import Score, accuracy, tempered_log_loss
 from billhook.budget._smooth_targets import can_be_smoothed, smooth_targets
 from billhook.budget._space import GrowthConfig, Trial
@@ -41,7 +42,7 @@ from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowC
 ALL = -1
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
 KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
-KEPT_TARGETS = 8
+KEPT_TARGETS, KEPT_PROJECTIONS = 8, 6
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 # So many tell how long the others will take.
 FIRST_TREES = 3
@@ -73,6 +74,8 @@ class TrialRunner:
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
         self._smooth_targets: OrderedDict[Any, Any] = OrderedDict()
+        self._projections: OrderedDict[Any, Any] = OrderedDict()
+        self._projected_binnings: OrderedDict[Any, Any] = OrderedDict()
         self._seconds: dict[Any, float] = {}
         self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
 
@@ -92,6 +95,8 @@ class TrialRunner:
             self._bins_of_rows.clear()
             self._forests.clear()
             self._smooth_targets.clear()
+            self._projections.clear()
+            self._projected_binnings.clear()
 
     def sample(self, most_rows: int) -> "TrialRunner":
         """Return a runner on a sample of the rows; this one if there are not more."""
@@ -304,6 +309,7 @@ class TrialRunner:
         parts = ((growth.bits, number), (growth.bits, growth.bins, number))
         binning = sum(self._seconds.get(part, 0.0) for part in parts)
         binning += self._seconds.get(("smooth", split.number), 0.0) if growth.smoothing else 0.0
+        binning += self._seconds.get(_projection_key(growth, split), 0.0)
         # What features are is learned from some rows only, however many there are: no trial takes longer by it.
         spent = binning + self._seconds.get(("features", split.number), 0.0)
         growing = self._forests.get(_key(growth, split))
@@ -320,12 +326,14 @@ class TrialRunner:
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
         """Return the growth with the bits and bins that it comes to: whole numbers need no more than there are.
 
-        Targets are smoothed only where they can be.
+        Targets are smoothed, and features projected, only where they can be.
         """
         if growth.family == "user":
             return growth
         if growth.smoothing and not can_be_smoothed(self.rows):
             growth = replace(growth, smoothing=0.0)
+        if growth.projections and not (growth.family == "boosted" and can_be_projected(self.rows)):
+            growth = replace(growth, projections=0)
         key = (growth.bits, growth.bins)
         if key not in self._canonical:
             binned = self.binned(*key, self.split(0))
@@ -344,7 +352,7 @@ class TrialRunner:
                 self._forests, KEPT_USER_FORESTS, key, lambda: ensemble.on_codes(growth, self.rows, split)
             )
             return on_codes
-        binned = self.binned(growth.bits, growth.bins, split)
+        binned = self._projected(growth, split)
         # One that grows holds its rows and no more: made by two threads at once, one is forgotten.
         growing: GrowingEnsemble = self._cached(
             self._forests,
@@ -356,14 +364,47 @@ class TrialRunner:
                 split,
                 self._bins(growth, split, binned),
                 self.seed,
-                self.split_features(split).names,
+                self._names(split, binned),
             ),
         )
         return growing.forest(n_leaves, binned), binned.coding, binned.codes
 
+    def _names(self, split: Split, binned: BinnedFeatures) -> tuple[str, ...] | None:
+        """Return the names of what trees split."""
+        names, projections = self.split_features(split).names, binned.coding.projections
+        if names is None or projections is None:
+            return names
+        return (*names, *(f"projection {k + 1}" for k in range(projections.n_projections)))
+
+    def _projected(self, growth: GrowthConfig, split: Split) -> BinnedFeatures:
+        """Return the rows as codes, with projections behind the features that are learned from the split's rows."""
+        binned = self.binned(growth.bits, growth.bins, split)
+        if not growth.projections:
+            return binned
+
+        key = _projection_key(growth, split)
+
+        def project() -> CodedFeatures:
+            start = time.perf_counter()
+            coded = CodedFeatures(binned.codes, binned.coding)
+            target = self._learned(growth, split).y
+            projections = projections_of(coded, self.rows, target, split.train, growth.projections, self.seed)
+            projected = coded if projections is None else coded.projected(projections)
+            self._seconds[key] = time.perf_counter() - start
+            return projected
+
+        coded: CodedFeatures = self._cached(self._projections, KEPT_PROJECTIONS, key, project)
+        if coded.coding.projections is None:
+            return binned
+        of_bins = (key, growth.bins)
+        projected: BinnedFeatures = self._cached(
+            self._projected_binnings, KEPT_PROJECTIONS, of_bins, lambda: coded.binned(growth.bins)
+        )
+        return projected
+
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""
-        key = _key((growth.bits, growth.bins), split)
+        key = _key((growth.bits, growth.bins, growth.projections, growth.smoothing), split)
         bins: BinnedRows = self._cached(
             self._bins_of_rows, KEPT_BINS, key, lambda: BinnedRows.of(*binned.codes_of_bins(split.train))
         )
@@ -378,7 +419,7 @@ class TrialRunner:
 
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""
-        return leaves_for(trial, self.rows.X.shape[1], self.n_values)
+        return leaves_for(trial, self.rows.X.shape[1] + trial.growth.projections, self.n_values)
 
     def _cached(self, cache: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
         with self._lock:
@@ -391,6 +432,10 @@ class TrialRunner:
             while len(cache) > max(LEAST_KEPT, min(most, most * KEPT_ROWS // self.rows.n_rows)):
                 cache.popitem(last=False)
         return value
+
+
+def _projection_key(growth: GrowthConfig, split: Split) -> Hashable:
+    return _key(("projections", growth.bits, growth.projections, growth.smoothing), split)
 
 
 def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:

@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
                 group=arguments.group,
                 split=arguments.split,
                 max_features=arguments.max_features,
+                max_projections=arguments.max_projections,
                 model=arguments.model,
                 time_limit=arguments.time_limit,
                 n_trials=arguments.trials,

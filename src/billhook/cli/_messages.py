@@ -37,6 +37,7 @@ PARAMETERS = (
     "max_depth",
     "max_features",
     "max_leaves",
+    "max_projections",
     "max_rows",
     "memory_limit",
     "method",

@@ -214,9 +214,11 @@ def _project(packed: Packed, shift: int) -> str:
     """Return the function from the codes of features to those of projections, all shifted up by so many bits."""
     layout = packed.layout
     kind, most = code_type(packed), min(1 << layout.code_bits, 65535) - 1
-    # A product of a byte and a weight of 8 bits is a number of 16.
-    product = "int16_t" if most < 2**8 and not shift else "int32_t"
-    code = f"({product})(codes[of] >> {shift})" if shift else f"({product})codes[of]"
+    code = f"(uint16_t)(codes[of] >> {shift})" if shift else "codes[of]"
+    # Types that a processor of 8 bits multiplies quickly: a byte and a weight of 8 bits make a number of 16.
+    weight, add = "int_fast16_t", f"({_sum_type(packed)})((int32_t){code} * (int32_t)weight)"
+    if most < 2**8 and not shift:
+        weight, add = "int_fast8_t", f"(int_fast16_t)((int_fast16_t){code} * weight)"
     begin, head = layout.sections["projections"], layout.low_bits + layout.turn_bits
     bits, first = layout.weight_bits, 8 * begin + layout.n_projections * layout.n_used * layout.weight_bits
     turn, low = f"{layout.least_turn}", f"({layout.least_low})"
@@ -224,32 +226,41 @@ def _project(packed: Packed, shift: int) -> str:
         turn = f"({turn}u + ({taken(f'(place)(head + {layout.low_bits}u)', layout.turn_bits)}))"
     if layout.low_bits:
         low = f"((int32_t)({taken('head', layout.low_bits)}) + {low})"
+    window, read, used_up = "uint_fast16_t", "window | (uint_fast16_t)BYTE(at) << have", 8
+    if 8 % bits == 0:  # a byte has whole weights
+        window, read, used_up = "uint_fast8_t", "BYTE(at)", 8 // bits
     return f"""/* Projections: sums of codes times weights, shifted down, from the lowest up, cut off at both ends. */
 static void project({kind} *codes)
 {{
     place at = {whole(begin)};
 {f"    place head = {whole(first)};{chr(10)}" if head else ""}    {count(layout.n_tested)} k, of;
-    uint_fast16_t window = 0;
+    {window} window = 0;
     uint_fast8_t have = 0;
     for (k = {layout.n_used}; k < {layout.n_tested}; k++) {{
-        int32_t sum = 0;
+        {_sum_type(packed)} sum = 0;
+        int32_t code;
         for (of = 0; of < {layout.n_used}; of++) {{
-            if (have < {bits}) {{
-                window = (uint_fast16_t)(window | (uint_fast16_t)BYTE(at) << have);
+            {weight} weight;
+            if ({f"have < {bits}" if used_up == 8 else "!have"}) {{
+                window = ({window})({read});
                 at++;
-                have = (uint_fast8_t)(have + 8);
+                have = (uint_fast8_t)(have + {used_up});
             }}
-            sum += ({product})({code} * ({product})(({product})(window & {mask(bits)}) - {1 << (bits - 1)}));
-            window = (uint_fast16_t)(window >> {bits});
-            have = (uint_fast8_t)(have - {bits});
+            weight = ({weight})(({weight})(window & {mask(bits)}) - {1 << (bits - 1)});
+            sum = ({_sum_type(packed)})(sum + {add});
+            window = ({window})(window >> {bits});
+            have = (uint_fast8_t)(have - {bits if used_up == 8 else 1});
         }}
-        sum >>= {turn};
-        sum -= {low};
-        if (sum < 0)
-            sum = 0;
-        if (sum > {most})
-            sum = {most};
-        codes[k] = {shifted(packed, "(uint_fast16_t)sum", shift)};
+        code = (int32_t)(sum >> {turn}) - {low};
+        codes[k] = {shifted(packed, f"(code < 0 ? 0u : code > {most} ? {most}u : (uint_fast16_t)code)", shift)};
 {f"        head = (place)(head + {head}u);{chr(10)}" if head else ""}    }}
 }}
 """
+
+
+def _sum_type(packed: Packed) -> str:
+    """Return the smallest type that the sums of projections fit, whatever the codes of a row are."""
+    projections = packed.projections
+    assert projections is not None
+    largest = int(np.abs(projections.weights).sum(axis=1).max()) * (projections.n_codes - 1)
+    return "int_fast16_t" if largest < 2**15 and int(projections.turn.max()) < 16 else "int32_t"

@@ -31,7 +31,7 @@ class Steps(NamedTuple):
 CODE = {"avr": 185, "cortex-m0": 50}
 KEY = {"avr": 35, "cortex-m0": 0}
 # Cycles for a weight of a projection, as measured: with codes of a byte, and with longer ones.
-WEIGHT = {"avr": (62, 125), "cortex-m0": (20, 21)}
+WEIGHT = {"avr": (32, 58), "cortex-m0": (20, 21)}
 STEPS: dict[str, dict[LayoutName, Steps]] = {
     "avr": {"compact": Steps(215, 40, 60), "balanced": Steps(40, 18, 40), "fast": Steps(7, 6, 10)},
     "cortex-m0": {"compact": Steps(105, 10, 30), "balanced": Steps(21, 5, 20), "fast": Steps(4, 3, 5)},

@@ -22,6 +22,9 @@ class CompactForestClassifier(ClassifierMixin, CompactForest):  # type: ignore[m
         A target that it has to fit, with the code that reads it; beside the budget or instead of it (None).
     reserve : int or str
         Bytes of the target's flash to keep for other code.
+    max_projections : int, optional
+        The most weighted sums of features that splits may test beside features; 0 for none, with which `forest_` is
+        the model as a forest. By default as many as do best.
     estimator : estimator or Forest, optional
         An ensemble of your own that is compressed, instead of those that are grown here. It is cloned and fitted;
         wrap a fitted one in scikit-learn's FrozenEstimator, and give rows that it has not seen.
@@ -68,6 +71,7 @@ class CompactForestClassifier(ClassifierMixin, CompactForest):  # type: ignore[m
         *,
         target: str | None = None,
         reserve: int | str = 0,
+        max_projections: int | None = None,
         estimator: Any = None,
         scoring: Any = None,
         time_limit: float | None = 60.0,
@@ -81,6 +85,7 @@ class CompactForestClassifier(ClassifierMixin, CompactForest):  # type: ignore[m
             budget,
             target=target,
             reserve=reserve,
+            max_projections=max_projections,
             estimator=estimator,
             scoring=scoring,
             time_limit=time_limit,
@@ -114,6 +119,9 @@ class CompactForestRegressor(RegressorMixin, CompactForest):  # type: ignore[mis
         A target that it has to fit, with the code that reads it; beside the budget or instead of it (None).
     reserve : int or str
         Bytes of the target's flash to keep for other code.
+    max_projections : int, optional
+        The most weighted sums of features that splits may test beside features; 0 for none, with which `forest_` is
+        the model as a forest. By default as many as do best.
     estimator : estimator or Forest, optional
         An ensemble of your own that is compressed, instead of those that are grown here.
     loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson"}
@@ -157,6 +165,7 @@ class CompactForestRegressor(RegressorMixin, CompactForest):  # type: ignore[mis
         *,
         target: str | None = None,
         reserve: int | str = 0,
+        max_projections: int | None = None,
         estimator: Any = None,
         loss: str | None = "squared_error",
         quantile: float | None = None,
@@ -171,6 +180,7 @@ class CompactForestRegressor(RegressorMixin, CompactForest):  # type: ignore[mis
             budget,
             target=target,
             reserve=reserve,
+            max_projections=max_projections,
             estimator=estimator,
             scoring=scoring,
             time_limit=time_limit,

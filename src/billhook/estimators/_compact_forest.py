@@ -18,6 +18,7 @@ from billhook.budget import (
     TrainingRows,
     UserEnsemble,
     build,
+    check_max_projections,
     checked_time_limit,
     encode_table,
     fit,
@@ -57,6 +58,7 @@ class CompactForest(ForestEstimator):
         *,
         target: str | None = None,
         reserve: int | str = 0,
+        max_projections: int | None = None,
         estimator: Any = None,
         scoring: Any = None,
         time_limit: float | None = 60.0,
@@ -68,6 +70,7 @@ class CompactForest(ForestEstimator):
         self.budget = budget
         self.target = target
         self.reserve = reserve
+        self.max_projections = max_projections
         self.estimator = estimator
         self.scoring = scoring
         self.time_limit = time_limit
@@ -100,6 +103,7 @@ class CompactForest(ForestEstimator):
             Called with the search after each batch of trials.
         """
         limit = limit_for(self.budget, self.target, self.reserve)
+        check_max_projections(self.max_projections, self.estimator)
         n_trials = None if self.n_trials is None else at_least_one(self.n_trials, "n_trials")
         seed = int(check_random_state(self.random_state).randint(2**31))
         clock = Clock(checked_time_limit(self.time_limit, n_trials))
@@ -109,6 +113,7 @@ class CompactForest(ForestEstimator):
             rows,
             limit,
             user_ensemble=self._user_ensemble(rows),
+            max_projections=self.max_projections,
             scoring=self.scoring,
             clock=clock,
             n_trials=n_trials,
@@ -208,7 +213,7 @@ class CompactForest(ForestEstimator):
         # A model that is not of all rows comes with the encoding of its own.
         has_own = encoding is None or packed.encoding is not None
         self.packed_ = packed if has_own else packed.with_encoding(encoding)
-        self.forest_ = None if packed.projections is not None else packed.to_forest()
+        self.forest_ = packed.to_forest() if packed.projections is None else None
         if isinstance(self, ClassifierMixin):
             self.classes_ = packed.classes
 

@@ -140,6 +140,20 @@ def grow_tree(
     reuse_factor: float, max_tests: int, n_tried_features: int, is_random_threshold: bool, leaf_quantile: float,
     is_share: bool, seed: int, /
 ) -> int: ...  # fmt: skip
+def projections_epoch(
+    z: Float32s,
+    target: Float32s,
+    weight: Float32s,
+    step_size: Float32s,
+    parameter: Float32s,
+    moments: Float32s,
+    n_hidden: int,
+    n_outputs: int,
+    batch_size: int,
+    loss: int,
+    l2: float,
+    /,
+) -> None: ...
 def descend_one(
     leaf: LeafIds, first: UInt64s, column: UInt64s, state: Floats, target: Floats, weight: Floats, skip: Bools,
     used: Bools, table: Floats, anchor: Floats, curvature: Floats, loss: int, width: float, l2: float, group: float,

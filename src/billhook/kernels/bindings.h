@@ -15,6 +15,7 @@ extern PyMethodDef descent_rows_methods[];
 extern PyMethodDef forest_methods[];
 extern PyMethodDef growing_methods[];
 extern PyMethodDef interop_methods[];
+extern PyMethodDef projections_methods[];
 extern PyMethodDef pruning_methods[];
 extern PyMethodDef quantizers_methods[];
 extern PyMethodDef sgd_methods[];

@@ -12,6 +12,7 @@ static int add_functions(PyObject *module)
         forest_methods,
         growing_methods,
         interop_methods,
+        projections_methods,
         pruning_methods,
         quantizers_methods,
         sgd_methods,

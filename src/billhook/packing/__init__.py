@@ -9,6 +9,7 @@ from billhook.packing._groups import Group
 from billhook.packing._layout import ByteLayout
 from billhook.packing._pack import pack, pack_on_codes, size_on_codes
 from billhook.packing._packed import Packed, codes_of
+from billhook.packing._projections import Projections
 from billhook.packing._quantizers import KEY_SHIFTS, CategoryQuantizer, RankQuantizer, UniformQuantizer
 from billhook.packing._report import PackReport, pack_report
 from billhook.packing._row_codes import RowCodes
@@ -23,6 +24,7 @@ __all__ = [
     "Group",
     "PackReport",
     "Packed",
+    "Projections",
     "RankQuantizer",
     "RowCodes",
     "UniformQuantizer",

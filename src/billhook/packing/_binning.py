@@ -9,7 +9,8 @@ from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array, Scalar
 from billhook.packing._coding import Coding, coding_of_thresholds
 from billhook.packing._fit_quantizers import finite_ascending
-from billhook.packing._row_codes import RowCodes
+from billhook.packing._projections import Projections
+from billhook.packing._row_codes import ProjectedCodes, RowCodes
 
 # Rows of which quantiles are taken.
 MOST_ROWS = 50_000
@@ -50,11 +51,12 @@ class BinnedFeatures(NamedTuple):
         has_missing = self.codes.has_missing
         n_bins: Int64Array = np.array([edges.size + 1 for edges in self.edges]) + has_missing
         bins = np.empty((rows.size, n_bins.size), np.uint8 if n_bins.max() <= 256 else np.uint16)
+        n_codes = self.coding.n_codes
         for k, edges in enumerate(self.edges):
             check_time()
             code = self.codes.column(rows, k)
             is_missing = np.isnan(code) if has_missing[k] else np.False_
-            of_code = np.searchsorted(edges, np.arange(self.coding.quantizers[k].n_codes), side="left")
+            of_code = np.searchsorted(edges, np.arange(n_codes[k]), side="left")
             bins[:, k] = of_code.astype(bins.dtype)[np.where(is_missing, 0, code).astype(np.intp)]
             if has_missing[k]:
                 bins[is_missing, k] = n_bins[k] - 1
@@ -66,6 +68,11 @@ class CodedFeatures(NamedTuple):
 
     codes: RowCodes
     coding: Coding
+
+    def projected(self, projections: Projections) -> "CodedFeatures":
+        """Return them with projections behind the features."""
+        coding = self.coding._replace(projections=projections)
+        return CodedFeatures(ProjectedCodes(self.codes, projections), coding)
 
     def binned(self, n_bins: int) -> BinnedFeatures:
         """Return them with the edges of at most `n_bins` bins of each feature."""

@@ -35,6 +35,17 @@ class Coding(NamedTuple):
     place_of_set: dict[tuple[int, int], tuple[int, int]] = {}  # noqa: RUF012 - never changed
     projections: Projections | None = None
 
+    @property
+    def uniform_quantizers(self) -> list[UniformQuantizer]:
+        """Those of steps."""
+        return [quantizer for quantizer in self.quantizers if isinstance(quantizer, UniformQuantizer)]
+
+    @property
+    def n_codes(self) -> list[int]:
+        """How many codes each feature has, and each projection behind them."""
+        n_projected = [] if self.projections is None else [self.projections.n_codes] * self.projections.n_projections
+        return [quantizer.n_codes for quantizer in self.quantizers] + n_projected
+
 
 def coding_of(forest: Forest, threshold_bits: int | Literal["exact"], rows: Float32Array | None) -> Coding:
     """Return how a forest is coded, with thresholds of so many bits, chosen for these rows if there are any."""

@@ -56,16 +56,19 @@ class Projections:
         """The places of the features that have a weight in any of them."""
         return np.flatnonzero(self.weights.any(axis=0)).astype(np.int64)
 
+    def sums(self, codes: Float32Array) -> Int64Array:
+        """Return the sums of rows, by the codes of the features, all of which are there."""
+        sums = np.zeros((len(codes), self.n_projections), np.int64)
+        for k in self.inputs.tolist():  # not as a product of matrices, whose threads wait for each other
+            sums += codes[:, k, None].astype(np.int64) * self.weights[:, k]
+        return sums
+
     def codes(self, codes: Float32Array) -> Float32Array:
         """Return the codes of the projections of rows, by those of the features, all of which are there."""
         found = np.empty((len(codes), self.n_projections), np.float32)
         for begin in range(0, len(codes), BLOCK):
             rows = slice(begin, begin + BLOCK)
-            of_rows = codes[rows].astype(np.int64)
-            sums = np.zeros((len(of_rows), self.n_projections), np.int64)
-            for k in self.inputs.tolist():  # not as a product of matrices, whose threads wait for each other
-                sums += of_rows[:, k, None] * self.weights[:, k]
-            found[rows] = np.clip((sums >> self.turn) - self.low, 0, self.n_codes - 1)
+            found[rows] = np.clip((self.sums(codes[rows]) >> self.turn) - self.low, 0, self.n_codes - 1)
         return found
 
     def check(self) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from billhook._deadline import check_time
 from billhook._types import Float32Array, Int64Array
 from billhook.kernels import code_rows
+from billhook.packing._projections import Projections
 from billhook.packing._quantizers import MISSING, CategoryQuantizer, Quantizer, RankQuantizer, UniformQuantizer
 
 # Codes that a byte can tell apart; the highest is that of missing values, where there are any.
@@ -123,3 +124,55 @@ class RowCodes:
         if not self._missing_values:
             x = np.where(np.isnan(x), np.copysign(np.float32(np.inf), x), x)
         return x
+
+
+class ProjectedCodes(RowCodes):
+    """The codes of rows, and behind them those of projections; those of features are the ones of others.
+
+    Parameters
+    ----------
+    codes : RowCodes
+        Of the features; one that is missing counts as the highest.
+    projections : Projections
+    """
+
+    def __init__(self, codes: RowCodes, projections: Projections) -> None:
+        self._of_features, self._projections = codes, projections
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows, and features and projections, there are."""
+        n_rows, n_features = self._of_features.shape
+        return n_rows, n_features + self._projections.n_projections
+
+    @cached_property
+    def has_missing(self) -> NDArray[np.bool_]:
+        """Which features have missing values; projections have none."""
+        return np.append(self._of_features.has_missing, np.zeros(self._projections.n_projections, np.bool_))
+
+    @cached_property
+    def _projected(self) -> NDArray[Any]:
+        n_rows, n_features = self._of_features.shape
+        projections = self._projections
+        kept = np.empty((n_rows, projections.n_projections), np.uint8 if projections.code_bits <= 8 else np.uint16)
+        at_once = max(1, VALUES_AT_ONCE // n_features)
+        for start in range(0, n_rows, at_once):
+            check_time()
+            rows = slice(start, start + at_once)
+            kept[rows] = projections.codes(np.nan_to_num(self._of_features[rows], nan=projections.n_codes - 1))
+        return kept
+
+    def keep(self) -> "RowCodes":
+        """Find the codes of all features."""
+        self._of_features.keep()
+        return self
+
+    def __getitem__(self, rows: Any) -> Float32Array:
+        return np.column_stack([self._of_features[rows], self._projected[rows].astype(np.float32)])
+
+    def column(self, rows: Int64Array | slice, feature: int) -> Float32Array:
+        """Return the codes of a feature, or of a projection."""
+        n_features = self._of_features.shape[1]
+        if feature < n_features:
+            return self._of_features.column(rows, feature)
+        return self._projected[rows, feature - n_features].astype(np.float32)

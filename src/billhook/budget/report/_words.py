@@ -38,6 +38,7 @@ PHRASES: dict[str, Callable[[Any], str]] = {
     "row_share": lambda share: f"{share:.0%} of the rows drawn for each tree",
     "column_share": lambda share: f"{share:.0%} of the features drawn for each split",
     "smoothing": lambda share: "learns smoothed targets" if share == 1 else f"learns targets smoothed by {share:.0%}",
+    "projections": lambda n: f"{n} projections to split",
     "overgrow": lambda times: (
         "truncated to the budget" if times == 1 else f"grown to {times:g} times the budget, then leaves merged"
     ),

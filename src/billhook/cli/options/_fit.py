@@ -38,6 +38,12 @@ def add_to(commands: Any) -> None:
     data.add_argument(
         "--max-features", type=int, metavar="N", help="read at most N columns of the table, as few sensors: the best"
     )
+    data.add_argument(
+        "--max-projections",
+        type=int,
+        metavar="N",
+        help="at most N weighted sums of columns that splits may test, 0 for none (default: what does best)",
+    )
     data.add_argument("--demo", action="store_true", help="learn scikit-learn's digits: needs no table")
     size = parser.add_argument_group("size of the model")
     size.add_argument("--budget", metavar="SIZE", help="how many bytes the model may take, as 4KB")

@@ -153,27 +153,25 @@ static void project(uint8_t *codes)
     place at = 8u;
     place head = 80u;
     uint8_t k, of;
-    uint_fast16_t window = 0;
+    uint_fast8_t window = 0;
     uint_fast8_t have = 0;
     for (k = 2; k < 4; k++) {
-        int32_t sum = 0;
+        int_fast16_t sum = 0;
+        int32_t code;
         for (of = 0; of < 2; of++) {
-            if (have < 4) {
-                window = (uint_fast16_t)(window | (uint_fast16_t)BYTE(at) << have);
+            int_fast8_t weight;
+            if (!have) {
+                window = (uint_fast8_t)(BYTE(at));
                 at++;
-                have = (uint_fast8_t)(have + 8);
+                have = (uint_fast8_t)(have + 2);
             }
-            sum += (int16_t)((int16_t)codes[of] * (int16_t)((int16_t)(window & 0xf) - 8));
-            window = (uint_fast16_t)(window >> 4);
-            have = (uint_fast8_t)(have - 4);
+            weight = (int_fast8_t)((int_fast8_t)(window & 0xf) - 8);
+            sum = (int_fast16_t)(sum + (int_fast16_t)((int_fast16_t)codes[of] * weight));
+            window = (uint_fast8_t)(window >> 4);
+            have = (uint_fast8_t)(have - 1);
         }
-        sum >>= 3;
-        sum -= ((int32_t)(take(head) & 0xf) + (-8));
-        if (sum < 0)
-            sum = 0;
-        if (sum > 15)
-            sum = 15;
-        codes[k] = (uint8_t)(uint_fast16_t)sum;
+        code = (int32_t)(sum >> 3) - ((int32_t)(take(head) & 0xf) + (-8));
+        codes[k] = (uint8_t)(code < 0 ? 0u : code > 15 ? 15u : (uint_fast16_t)code);
         head = (place)(head + 4u);
     }
 }

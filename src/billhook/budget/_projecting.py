@@ -1,0 +1,70 @@
+"""Projections for trees to split: the hidden units of a small net, with weights of a few bits."""
+
+import numpy as np
+
+from billhook._checks import as_int
+from billhook._types import Float32Array, RowNumbers, Vector
+from billhook.budget._splits import TrainingRows
+from billhook.growing import ProjectionLoss, learn_projections
+from billhook.packing import CodedFeatures, Projections, RowCodes
+
+# Of a weight, its sign included.
+WEIGHT_BITS = 4
+# Of fewer rows, what a net learns is chance.
+FEWEST_ROWS = 300
+# Rows that say between what numbers sums lie.
+MOST_ROWS = 20_000
+
+
+def check_max_projections(max_projections: int | None, model: object = None) -> None:
+    """Raise ValueError unless trees may be grown on so many projections at most."""
+    if max_projections is None:
+        return
+    if as_int(max_projections, "max_projections") < 0:
+        raise ValueError(
+            f"max_projections must be 0 or more, not {max_projections}: 0 is for splits of features alone"
+        )
+    if model is not None and max_projections:
+        raise ValueError(
+            f"max_projections={max_projections} is for trees that are grown here, and those of a model are there "
+            "already: leave one of them out"
+        )
+
+
+def can_be_projected(rows: TrainingRows) -> bool:
+    """Return whether sums of features can be learned of such rows: nothing is missing, and they are not few."""
+    return rows.n_rows >= FEWEST_ROWS and not rows.has_missing
+
+
+def weight_bytes(n_features: int, n_projections: int) -> int:
+    """Return about how many bytes projections of so many features take."""
+    return -(-n_features * n_projections * WEIGHT_BITS // 8)
+
+
+def projections_of(
+    coded: CodedFeatures, rows: TrainingRows, target: Vector, train: RowNumbers, n_projections: int, seed: int
+) -> Projections | None:
+    """Return sums of codes, learned from the training rows; None if there are none that tell rows apart."""
+    codes, weight = _without_missing(coded.codes, train), rows.weight[train]
+    n_classes = 1 if rows.classes is None else rows.classes.size
+    loss: ProjectionLoss = "squared" if rows.classes is None else "logistic" if n_classes == 2 else "softmax"
+    directions = learn_projections(
+        codes, target[train], weight, loss=loss, n_classes=n_classes, n_projections=n_projections, seed=seed
+    )
+    largest = np.abs(directions).max(axis=0)
+    most = (1 << (WEIGHT_BITS - 1)) - 1
+    weights = np.rint(directions[:, largest > 0.0] / largest[largest > 0.0] * most).astype(np.int64).T
+    if not len(weights):
+        return None
+    bits = max(quantizer.bits for quantizer in coded.coding.uniform_quantizers)
+    turn = np.zeros(len(weights), np.int64)
+    sums = Projections(weights, turn, turn, bits).sums(codes)
+    low, high = sums.min(axis=0), sums.max(axis=0)
+    while ((high >> turn) - (low >> turn) >= 1 << bits).any():
+        turn += (high >> turn) - (low >> turn) >= 1 << bits
+    return Projections(weights, turn, low >> turn, bits)
+
+
+def _without_missing(codes: RowCodes, train: RowNumbers) -> Float32Array:
+    found = codes[train]
+    return found if not codes.has_missing.any() else np.nan_to_num(found, nan=0.0)
