@@ -58,15 +58,21 @@ BOARDS = (
     "linux-x86_64",
 )
 # What a reader is compiled without: macros of billhook.h, less BH_NO_.
-FLOAT_STEPS = ("RANKS", "KEYS", "CATEGORIES", "SYMMETRIC", "MISSING", "FACTORS")
+FLOAT_STEPS = ("PROJECTIONS", "RANKS", "KEYS", "CATEGORIES", "SYMMETRIC", "MISSING", "FACTORS")
 PARTS = {
     "of everything, labels only": (),
-    "without `KEYS`, `CATEGORIES`, `SYMMETRIC`": ("KEYS", "CATEGORIES", "SYMMETRIC"),
+    "without `PROJECTIONS`": ("PROJECTIONS",),
+    "and without `KEYS`, `CATEGORIES`, `SYMMETRIC`": ("PROJECTIONS", "KEYS", "CATEGORIES", "SYMMETRIC"),
     "and without `RANKS`, `MISSING`, `FACTORS`": FLOAT_STEPS,
     "and for two classes, without `MULTICLASS`": (*FLOAT_STEPS, "MULTICLASS"),
     "and for rows of whole numbers, without `FLOATS`": (*FLOAT_STEPS, "MULTICLASS", "FLOATS"),
     "and without `CHECKSUM`": (*FLOAT_STEPS, "MULTICLASS", "FLOATS", "CHECKSUM"),
-    "for two classes and rows of floats, with `RANKS` in place of `STEPS`": (*FLOAT_STEPS[1:], "MULTICLASS", "STEPS"),
+    "for two classes and rows of floats, with `RANKS` in place of `STEPS`": (
+        *FLOAT_STEPS[2:],
+        "PROJECTIONS",
+        "MULTICLASS",
+        "STEPS",
+    ),
 }
 N_ROWS = 6
 SOURCE = """#include "billhook.c" /* before row.h, whose macros it has as names */

@@ -7,7 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 import billhook as bh
-from billhook.packing._blob_sections import SECTIONS, read_sections, section, write_sections
+from billhook.packing._blob_sections import (
+    LOWS,
+    SECTIONS,
+    TURNS,
+    WEIGHTS,
+    Section,
+    read_sections,
+    section,
+    write_sections,
+)
 from blob_models import blob_model
 from made_up import TRICKY, random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 
@@ -116,7 +125,56 @@ def impossible_blobs():
             for name in ("kinds", "codes", "tested")
         },
         **{f"more {name}": (with_numbers(few, {name: more[name]}), other_rows) for name in more},
+        **impossible_projections(),
     }
+
+
+def impossible_projections():
+    """Return blobs of a model with projections that cannot be, each with rows, by what is wrong."""
+    packed, rows = blob_model("projections, 10 bits")
+
+    def wider(width):
+        return lambda part: Section(part.numbers, width)
+
+    cut = {name: lambda part: section(part.numbers[:-1], part.width) for name in (WEIGHTS, TURNS, LOWS)}
+    more = {name: lambda part: section([*part.numbers, part.numbers[-1]], part.width) for name in cut}
+    step = {"begins": put(0, 0), "scales": put(0, 0)}
+    changes = {
+        "a test behind the last projection": {"tested": put(0, packed.layout.n_tested)},
+        "weights of 9 bits": {WEIGHTS: wider(9)},
+        "weights of no bits": {WEIGHTS: wider(0)},
+        "turns of 6 bits": {TURNS: wider(6)},
+        "lows of no bits": {LOWS: wider(0)},
+        "a lowest of which there is no other sign": {LOWS: lambda part: Section(put(0, 0)(part).numbers, 32)},
+        "projections of ranks": {"shifts": put(0, 0), **step},
+        "projections of categories": {"shifts": put(0, 1), **step},
+        **{f"projections, {name} cut off": {name: change} for name, change in cut.items()},
+        **{f"projections, more {name}": {name: change} for name, change in more.items()},
+    }
+    blobs = {wrong: (with_numbers(packed, change), rows) for wrong, change in changes.items()}
+    one, few_rows = blob_model("projections, 4 bits")
+    for sign in (1, -1):
+        change = {LOWS: lowest_that_fits(one, 1, sign)}
+        blobs[f"a sum that is too large by one, {sign}"] = (with_numbers(one, change), few_rows)
+    return blobs | {"projections of what may be missing": (with_numbers(packed, {}, flags=4), rows)}
+
+
+def lowest_that_fits(packed, more=0, sign=1):
+    """Return a change of the lowest of the first projection to the largest that fits its sum, and so much more."""
+    largest = int(np.abs(packed.projections.weights[0]).sum()) * (packed.projections.n_codes - 1)
+
+    def change(part):
+        numbers = part.numbers - (1 << part.width >> 1) + 2**31
+        numbers[0] = sign * (2**31 - 1 - largest + more) + 2**31
+        return Section(numbers, 32)
+
+    return change
+
+
+def largest_sums():
+    """Return blobs of models with projections whose sums just fit, each with rows."""
+    packed, rows = blob_model("projections, 4 bits")
+    return [(with_numbers(packed, {LOWS: lowest_that_fits(packed, 0, sign)}), rows) for sign in (1, -1)]
 
 
 def made_up_models(n_models):

@@ -3,16 +3,19 @@
 from functools import cache
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 import billhook as bh
+from billhook.forest import derive
+from billhook.packing import Projections, code_features, pack_on_codes
 from made_up import TRICKY, random_forest, rows_of_categories, symmetric_forest, tricky_rows, with_sets
 from short_models import SHORT, short_model
 
@@ -73,6 +76,34 @@ def _with_codebook():
     return packed, X[:40].astype(np.float32)
 
 
+def _projected(data, bits, n_projections, *, is_regression=False, n_rows=40, **options):
+    """Return a model whose splits test projections, some with one feature of many, beside features."""
+    X, y = data(return_X_y=True)
+    X, rng = X.astype(np.float32), np.random.default_rng(bits)
+    binned = code_features(X, bits, 500)
+    codes = binned.codes[np.arange(len(X))]
+    weights = rng.integers(-7, 8, (n_projections, X.shape[1]))
+    weights[:, rng.random(X.shape[1]) < 0.3] = 0
+    weights[0, np.ptp(X, axis=0).argmax()] = -128
+    sums = codes.astype(np.int64) @ weights.T
+    code_bits = max(quantizer.bits for quantizer in binned.coding.quantizers)
+    turn = np.array([max(0, int(np.ptp(column)).bit_length() - code_bits) for column in sums.T])
+    projections = Projections(weights, turn, sums.min(axis=0) >> turn, code_bits)
+    both = np.column_stack([codes, projections.codes(codes)])
+    grow = RandomForestRegressor if is_regression else RandomForestClassifier
+    forest = bh.as_forest(grow(12, max_leaf_nodes=16, max_features=0.3, random_state=0).fit(both, y))
+    forest = derive(forest, threshold=np.floor(forest.threshold), feature_names=None)
+    coding = binned.coding._replace(projections=projections)
+    packed = pack_on_codes(forest, coding, missing_values=False, **options)
+    assert packed.layout.n_projections
+    return packed, np.concatenate([X[:: len(X) // n_rows][:n_rows], _rows(rng, packed)])
+
+
+def _two_digits(**_):
+    X, y = load_digits(return_X_y=True)
+    return X[y < 2], y[y < 2]
+
+
 MODELS = {
     "one leaf": lambda: _made_up(1, SMALL, sizes=(0,)),
     "one split": lambda: _made_up(2, SMALL, sizes=(1,)),
@@ -99,6 +130,12 @@ MODELS = {
     "outliers": lambda: _learned(
         IsolationForest(n_estimators=5, random_state=0), lambda **_: (load_diabetes().data, None)
     ),
+    "projections, 4 bits": lambda: _projected(load_iris, 4, 1, leaf_bits=4),
+    "projections, 8 bits": lambda: _projected(load_breast_cancer, 8, 16, leaf_bits=5),
+    "projections, 10 bits": lambda: _projected(load_diabetes, 10, 8, is_regression=True, leaf_bits=8),
+    "projections, 16 bits": lambda: _projected(load_wine, 16, 3, leaf_bits=4),
+    "projections of some features": lambda: _projected(_two_digits, 4, 4, leaf_bits=6),
+    "projections and a codebook": lambda: _projected(load_digits, 8, 16, leaf_bits=4, codebook=20),
     **{f"{name}, {n}": lambda name=name, n=n: short_model(name, n) for name in SHORT for n in (1, 3)},
 }
 

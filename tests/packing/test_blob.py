@@ -13,8 +13,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import billhook as bh
-from billhook.packing._blob_sections import SECTIONS
-from blob_answers import impossible_blobs, put, sealed, with_numbers
+from billhook.packing._blob_sections import LOWS, SECTIONS, TURNS, WEIGHTS, Section, read_sections
+from blob_answers import impossible_blobs, largest_sums, put, sealed, with_numbers
 from blob_models import MODELS, blob_model
 from made_up import random_forest, tricky_rows
 
@@ -141,6 +141,19 @@ def test_what_is_wrong_with_a_blob_is_said(blob, change, message):
 
 
 NAN = 0x7FC00000
+PROJECTED = "projections, 4 bits"
+
+
+def cut_off(part):
+    return Section(part.numbers[:-1], part.width)
+
+
+def wider(width):
+    return lambda part: Section(part.numbers, width)
+
+
+def all_are(number):
+    return lambda part: Section(np.full_like(part.numbers, number), part.width)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +170,26 @@ NAN = 0x7FC00000
         ("symmetric", {"trees": put(1, 14)}, "symmetric trees cannot have"),
         ("symmetric", {"features": put(-1, 40)}, "features up to .* in use are not those of a model"),
         ("scales and a codebook", {"leaves": put(0, 31)}, "a leaf has values 31 of"),
+        (PROJECTED, {TURNS: cut_off}, "0 thresholds or categories belong to features, not 1"),
+        (PROJECTED, {LOWS: cut_off}, "section of keys has 0 numbers, not 1"),
+        (PROJECTED, {WEIGHTS: cut_off}, "section of categories has 3 numbers, not 4"),
+        (PROJECTED, {WEIGHTS: wider(9)}, "its codes, or factors, have too many bits"),
+        (PROJECTED, {WEIGHTS: wider(0)}, "weights, turns and lows of projections cannot have 0, 3, 5 bits"),
+        (PROJECTED, {TURNS: wider(6)}, "weights, turns and lows of projections cannot have 8, 6, 5 bits"),
+        (PROJECTED, {LOWS: wider(0)}, "weights, turns and lows of projections cannot have 8, 3, 0 bits"),
+        (PROJECTED, {LOWS: wider(32)}, "the sum of a projection takes more than 32 bits"),
+        (PROJECTED, {WEIGHTS: all_are(128)}, "a projection has no weight other than 0"),
+        (PROJECTED, {"tested": put(0, 6)}, "a test is of feature 6 of 5 in use, or projections"),
+        (
+            PROJECTED,
+            {"shifts": put(0, 0), "begins": put(0, 0), "scales": put(0, 0)},
+            "whose codes are those of steps",
+        ),
+        (
+            PROJECTED,
+            {"shifts": put(0, 1), "begins": put(0, 0), "scales": put(0, 0)},
+            "whose codes are those of steps",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_number_is_said(name, changes, message):
@@ -168,6 +201,36 @@ def test_what_is_wrong_with_a_number_is_said(name, changes, message):
 def test_numbers_that_cannot_be_are_refused(wrong):
     with pytest.raises(bh.ModelFileError):
         bh.Packed.from_bytes(impossible_blobs()[wrong][0])
+
+
+def test_projections_of_what_may_be_missing_are_refused():
+    with pytest.raises(bh.ModelFileError, match="section of missing has 1 numbers, not 1"):
+        bh.Packed.from_bytes(with_numbers(blob_model(PROJECTED)[0], {}, flags=4))
+
+
+def test_projections_have_weights_of_a_byte():
+    packed, _ = blob_model(PROJECTED)
+    weights = packed.projections.weights.copy()
+    weights[0, 0] = 128
+    with pytest.raises(ValueError, match="a weight of a projection takes more than 8 bits"):
+        replace(packed.projections, weights=weights).check()
+
+
+def test_sums_of_projections_that_just_fit_are_read():
+    for blob, rows in largest_sums():
+        assert np.ptp(bh.Packed.from_bytes(blob).scores(rows))
+
+
+def test_projections_take_the_place_of_what_is_not_beside_them():
+    """So that a blob without has no bytes of them."""
+    packed, _ = blob_model("projections of some features")
+    core = packed.to_bytes(names=False)[:-4]
+    sections = read_sections(np.frombuffer(core[12:], np.uint8), core[10])
+    projections = packed.projections
+    assert sections[WEIGHTS].numbers.size == projections.weights.size
+    assert sections[TURNS].numbers.tolist() == projections.turn.tolist()
+    assert (sections[LOWS].numbers - (1 << sections[LOWS].width - 1)).tolist() == projections.low.tolist()
+    assert sections["tested"].numbers.max() >= sections["features"].numbers.size
 
 
 def test_a_file_that_is_damaged_is_named(blob, tmp_path):

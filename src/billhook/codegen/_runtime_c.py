@@ -99,8 +99,8 @@ def blob_header(packed: Packed, prefix: str) -> str:
 
 
 def n_scratch(packed: Packed) -> int:
-    """Return how many numbers of 32 bits the reader needs to compute with: scores, and two codes of features each."""
-    return packed.layout.n_columns + (packed.layout.n_used + 1) // 2
+    """Return how many numbers of 32 bits the reader needs to compute with: scores, and two codes each."""
+    return packed.layout.n_columns + (packed.layout.n_tested + 1) // 2
 
 
 def not_needed(packed: Packed) -> list[str]:
@@ -115,6 +115,7 @@ def not_needed(packed: Packed) -> list[str]:
         "MISSING": packed.layout.missing != "none",
         "SYMMETRIC": packed.layout.is_symmetric,
         "FACTORS": packed.layout.factor_bits > 0,
+        "PROJECTIONS": packed.layout.n_projections > 0,
         "VALUES": packed.classes is None,
         "PROBABILITIES": packed.classes is not None,
     }

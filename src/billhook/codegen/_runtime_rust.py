@@ -61,8 +61,8 @@ def _about_crate() -> str:
 
 
 def scratch_length(packed: Packed) -> int:
-    """Return how many numbers of 16 bits the reader needs: a code for each feature in use."""
-    return packed.layout.n_used
+    """Return how many numbers of 16 bits the reader needs: a code for each feature in use and each projection."""
+    return packed.layout.n_tested
 
 
 def features_listed(packed: Packed) -> str:

@@ -109,7 +109,7 @@ def from_blob(blob: bytes) -> "Packed":
 
     length, flags, (task, link), sections = _core(blob)
     try:
-        model = model_of(sections, has_one_value=flags["has_one_value"])
+        model = model_of(sections, has_one_value=flags["has_one_value"], missing_values=not flags["has_no_missing"])
         layout, data = encode(
             model.walked,
             model.used,
@@ -119,6 +119,7 @@ def from_blob(blob: bytes) -> "Packed":
             model.factor,
             missing_values=not flags["has_no_missing"],
             is_symmetric=model.is_symmetric,
+            projections=model.projections,
         )
         data.flags.writeable = False
         packed = Packed(

@@ -9,11 +9,21 @@ from billhook._files import ModelFileError
 from billhook._types import Int64Array
 from billhook.forest import Forest
 from billhook.packing._bits import bits_for
-from billhook.packing._blob_sections import WORD, Section, section
+from billhook.packing._blob_sections import (
+    LOWS,
+    TURNS,
+    WEIGHTS,
+    WORD,
+    Section,
+    section,
+    signed_numbers,
+    signed_section,
+)
 from billhook.packing._decode import decode_factors, forest_of_nodes
 from billhook.packing._encode import n_trees_of_columns
 from billhook.packing._leaf_values import by_leaf
 from billhook.packing._left_first import left_first, level_by_level, levels_of
+from billhook.packing._projections import MOST_TURN, MOST_WEIGHT_BITS, Projections
 from billhook.packing._quantizers import (
     NO_SHIFT,
     CategoryQuantizer,
@@ -52,6 +62,7 @@ def sections_of(packed: "Packed", floats: tuple[float, float]) -> dict[str, Sect
         "columns": section(coded.tree_column),
         "sizes": sizes,
         **_tests(packed, asking, by_feature),
+        **_projections(packed.projections, by_feature),
         **_leaves(packed, order.leaf, times),
         "factors": section(times - 1),
         "bases": section(np.concatenate([bases % 2**WORD, [packed.n_features], words]), WORD),
@@ -84,10 +95,21 @@ def _kinds(quantizers: list[Quantizer]) -> dict[str, Section]:
     }
 
 
+def _projections(projections: Projections | None, by_feature: Int64Array) -> dict[str, Section]:
+    """Return the sections of projections, in place of those that are empty where there are some."""
+    if projections is None:
+        return {}
+    return {
+        WEIGHTS: signed_section(projections.weights[:, by_feature]),
+        TURNS: section(projections.turn),
+        LOWS: signed_section(projections.low),
+    }
+
+
 def _tests(packed: "Packed", asking: Int64Array, by_feature: Int64Array) -> dict[str, Section]:
     """Return what splits, or levels, ask: in their order, or as numbers of a table if that is shorter."""
     layout, coded = packed.layout, packed.coded
-    place = np.argsort(by_feature, kind="stable")
+    place = np.append(np.argsort(by_feature, kind="stable"), np.arange(layout.n_used, layout.n_tested))
     feature = place[coded.feature[asking]] if asking.size else asking
     goes_right = (~coded.missing_left[asking]).astype(np.int64)
     rows = np.stack([feature, coded.threshold[asking].astype(np.int64), goes_right], axis=1)
@@ -133,10 +155,11 @@ class BlobModel(NamedTuple):
     leaf_bits: int
     factor: Int64Array | None
     is_symmetric: bool
+    projections: Projections | None
     floats: tuple[float, float]
 
 
-def model_of(sections: Mapping[str, Section], *, has_one_value: bool) -> BlobModel:
+def model_of(sections: Mapping[str, Section], *, has_one_value: bool, missing_values: bool) -> BlobModel:
     """Return the model that sections are; ValueError or ModelFileError if they are none."""
     count = {name: part.numbers.size for name, part in sections.items()}
     number = {name: part.numbers for name, part in sections.items()}
@@ -155,13 +178,14 @@ def model_of(sections: Mapping[str, Section], *, has_one_value: bool) -> BlobMod
         if number["trees"].max(initial=0) >> MOST_LEVELS:
             raise ModelFileError(f"a symmetric tree cannot have {number['trees'].max()} splits")
     n_tests = count["tested"] if count["numbers"] else n_asking
+    n_projections = 0 if missing_values else count[TURNS]
     expected = {
         "columns": count["trees"],
         "sizes": n_splits,
         "numbers": n_asking if count["numbers"] else 0,
         "tested": n_tests,
         "codes": n_tests,
-        "missing": n_tests if count["missing"] else 0,
+        "missing": n_projections or (n_tests if count["missing"] else 0),
         "leaves": n_leaves if count["leaves"] else 0,
         "factors": n_columns,
         "kinds": count["features"],
@@ -169,6 +193,8 @@ def model_of(sections: Mapping[str, Section], *, has_one_value: bool) -> BlobMod
         "scales": count["shifts"],
     }
     n_rows, odd = divmod(count["values"], n_values)
+    if n_projections:
+        expected |= {LOWS: n_projections, WEIGHTS: n_projections * count["features"]}
     for name, wanted in expected.items():
         if count[name] != wanted:
             raise ModelFileError(f"its section of {name} has {count[name]:,} numbers, not {wanted:,}")
@@ -176,6 +202,10 @@ def model_of(sections: Mapping[str, Section], *, has_one_value: bool) -> BlobMod
         raise ModelFileError(f"{count['values']:,} values are not those of {n_leaves:,} leaves")
     if max(sections[name].width for name in ("categories", "factors")) > 8 or sections["codes"].width > 16:
         raise ModelFileError("its codes, or factors, have too many bits")
+    projections = None
+    if n_projections:
+        projections = _projections_of(sections)
+        number |= {name: np.zeros(0, np.int64) for name in (LOWS, WEIGHTS, TURNS)}
     features = np.cumsum(number["features"])
     quantizers = _quantizers(number, sections["codes"].width, sections["categories"].width)
     # Those of categories come last in a packed model.
@@ -184,16 +214,34 @@ def model_of(sections: Mapping[str, Section], *, has_one_value: bool) -> BlobMod
     if (np.diff(features[~is_table]) == 0).any() or (features >= number["bases"][-3]).any():
         raise ModelFileError(f"features up to {features.max()} in use are not those of a model")
     factor = number["factors"] + 1 if sections["factors"].width else None
+    place = np.append(np.argsort(order, kind="stable"), order.size + np.arange(n_projections))
     return BlobModel(
-        _forest(number, n_values, np.argsort(order, kind="stable"), factor, sections["values"].width, is_symmetric),
+        _forest(number, n_values, place, factor, sections["values"].width, is_symmetric),
         features[order],
         [quantizers[k] for k in order],
         int(number["bases"][-3]),
         sections["values"].width,
         factor,
         is_symmetric,
+        projections,
         tuple(number["bases"][-2:].astype("<u4").view("<f4").astype(np.float64).tolist()),
     )
+
+
+def _projections_of(sections: Mapping[str, Section]) -> Projections:
+    weights, turns, lows = (sections[name] for name in (WEIGHTS, TURNS, LOWS))
+    if not (1 <= weights.width <= MOST_WEIGHT_BITS and turns.width <= MOST_TURN.bit_length() and lows.width):
+        widths = ", ".join(str(part.width) for part in (weights, turns, lows))
+        raise ModelFileError(f"weights, turns and lows of projections cannot have {widths} bits")
+    n_projections = turns.numbers.size
+    projections = Projections(
+        signed_numbers(weights).reshape(n_projections, weights.numbers.size // n_projections),
+        turns.numbers,
+        signed_numbers(lows),
+        sections["codes"].width,
+    )
+    projections.check()
+    return projections
 
 
 def _quantizers(number: Mapping[str, Int64Array], code_bits: int, category_bits: int) -> list[Quantizer]:
@@ -249,7 +297,7 @@ def _forest(
     if int(columns.max(initial=0)) > n_columns - n_values:
         raise ModelFileError(f"a tree adds to score {columns.max()} of {n_columns}")
     if int(number["tested"].max(initial=-1)) >= place.size:
-        raise ModelFileError(f"a test is of feature {number['tested'].max()} of {place.size} in use")
+        raise ModelFileError(f"a test is of feature {number['tested'].max()} of {place.size} in use, or projections")
     tests = np.arange(number["tested"].size)
     if number["numbers"].size:
         tests = number["numbers"]

@@ -12,21 +12,28 @@ this order and without gaps:
     shifts      0 for ranks among thresholds, 1 for categories; for steps what `UniformQuantizer` calls the fine shift
     begins      the offset of steps, modulo 2^32; or the first threshold, or category, that belongs to the feature
     scales      the scale of steps; or how many thresholds, or categories, belong to the feature
-    keys        thresholds of ranks, as whole numbers in the order of the floats
-    categories  codes of categories
+    keys        thresholds of ranks, as whole numbers in the order of the floats; or lows
+    categories  codes of categories; or weights
     trees       how many splits each tree has
     columns     the first score that each tree adds to
     sizes       for each split, how many splits are on its left; those follow it, and then those on its right. No bits
                 for symmetric trees, where half of them are on the left
     numbers     for each split, or level of symmetric trees, the number of a test; none if tests are in their order
-    tested      for each test, which of the features in use it is of
+    tested      for each test, which of the features in use it is of; from their number on, which projection
     codes       for each test the highest code that goes left
-    missing     for each test whether a missing value goes right; none if all do
+    missing     for each test whether a missing value goes right; none if all do; or turns
     leaves      for each leaf, from left to right, the number of its values; none if these are in the same order
     values      of leaves, counted from the least that their bits can say
     factors     for each score 1 less than what the sum of its values is times
     bases       for each score what it begins with, modulo 2^32; then the number of features, and the bits of two
                 floats: what one unit of a score is worth, and what is added to that
+
+Projections are only of steps, and where there are no missing values. So three sections are free for them, and other
+blobs have none of their bytes: where there are no missing values and still a section of that name, it has
+
+    turns       for each projection by how many bits the sum of codes times weights is shifted down; of 5 bits at most
+    lows        for each what is taken off then, 2^(bits - 1) higher
+    weights     for each that of each feature in use, 2^(bits - 1) higher; of 8 bits at most
 """
 
 from collections.abc import Mapping
@@ -58,6 +65,8 @@ SECTIONS = (
     "factors",
     "bases",
 )
+# Those of projections are where their names are here.
+LOWS, WEIGHTS, TURNS = "keys", "categories", "missing"
 WIDTH_BITS = 6
 # Four bytes hold a number of so many bits wherever it begins.
 MOST_ANYWHERE = 25
@@ -79,6 +88,19 @@ def section(numbers: Any, width: int | None = None) -> Section:
     if width is None:
         width = bits_for(int(array.max(initial=0)) + 1)
     return Section(array, width if width <= MOST_ANYWHERE else WORD)
+
+
+def signed_section(numbers: Int64Array) -> Section:
+    """Return a section of numbers that may be negative, as many higher as its highest bit says."""
+    largest = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)) - 1)
+    width = bits_for(largest + 1) + 1
+    width = width if width <= MOST_ANYWHERE else WORD
+    return Section(numbers.astype(np.int64).ravel() + (1 << (width - 1)), width)
+
+
+def signed_numbers(part: Section) -> Int64Array:
+    """Return the numbers of a section that may be negative."""
+    return part.numbers - (1 << part.width >> 1)
 
 
 def _write(part: Section) -> bytes:

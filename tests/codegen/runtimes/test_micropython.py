@@ -16,7 +16,17 @@ from sklearn.ensemble import RandomForestClassifier
 import billhook as bh
 from billhook.codegen._runtime_micropython import micropython_module
 from billhook.codegen._shorten import shorten
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, impossible_blobs, made_up_models, mutated, questions
+from blob_answers import (
+    OTHER_ROWS,
+    REFUSED,
+    Answers,
+    answers,
+    impossible_blobs,
+    largest_sums,
+    made_up_models,
+    mutated,
+    questions,
+)
 from blob_models import MODELS, blob_model, rounding_down
 from micropython import run_micropython
 
@@ -91,6 +101,12 @@ def test_micropython_scores_forests_of_any_shape_as_python(python, folder):
     said = PYTHONS[python]([(packed.to_bytes(), rows) for packed, rows in models], folder)
     for (packed, rows), answer in zip(models, said, strict=True):
         np.testing.assert_array_equal(answer.scores, packed.scores(rows))
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_sums_of_projections_that_just_fit_are_computed(python, folder):
+    for (blob, rows), answer in zip(largest_sums(), PYTHONS[python](largest_sums(), folder), strict=True):
+        np.testing.assert_array_equal(answer.scores, bh.Packed.from_bytes(blob).scores(rows))
 
 
 def test_the_module_takes_six_kilobytes_at_most():

@@ -14,7 +14,17 @@ from sklearn.ensemble import RandomForestClassifier
 
 import billhook as bh
 from billhook.codegen._runtime_rust import MODULES
-from blob_answers import OTHER_ROWS, REFUSED, Answers, answers, impossible_blobs, made_up_models, mutated, questions
+from blob_answers import (
+    OTHER_ROWS,
+    REFUSED,
+    Answers,
+    answers,
+    impossible_blobs,
+    largest_sums,
+    made_up_models,
+    mutated,
+    questions,
+)
 from blob_models import MODELS, blob_model
 
 HERE = Path(__file__).parent
@@ -117,6 +127,11 @@ def test_rust_answers_as_python(ask, name):
             np.testing.assert_allclose(answered.probability, packed.predict_proba(rows), rtol=1e-6, atol=1e-6)
 
 
+def test_sums_of_projections_that_just_fit_are_computed(ask):
+    for (blob, rows), answer in zip(largest_sums(), ask(largest_sums()), strict=True):
+        np.testing.assert_array_equal(answer.scores, bh.Packed.from_bytes(blob).scores(rows))
+
+
 def test_no_made_up_blob_makes_it_panic(ask):
     """Whatever Python takes is taken too, with the same scores; what is more is not known to be wrong."""
     rng = np.random.default_rng(0)
@@ -148,7 +163,7 @@ def test_fields_that_cannot_be_are_refused(ask):
     assert dict(zip(blobs, ask(list(blobs.values())), strict=True)) == dict.fromkeys(blobs, REFUSED)
 
 
-@pytest.mark.parametrize("name", ["counts", "gaps, 3", "one leaf"])
+@pytest.mark.parametrize("name", ["counts", "gaps, 3", "one leaf", "projections, 10 bits"])
 def test_an_emitted_crate_passes_its_tests(name, tmp_path):
     packed, _ = blob_model(name)
     files = bh.emit(packed, tmp_path / "crate", runtime="rust", name="my model")

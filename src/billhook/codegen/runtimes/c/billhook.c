@@ -34,6 +34,9 @@
 #ifndef BH_NO_FACTORS
 #define BH_NO_FACTORS 0
 #endif
+#ifndef BH_NO_PROJECTIONS
+#define BH_NO_PROJECTIONS 0
+#endif
 #ifndef BH_NO_FLOATS
 #define BH_NO_FLOATS 0
 #endif
@@ -56,6 +59,7 @@
     || 1 - BH_NO_MISSING - 1 == 2 \
     || 1 - BH_NO_SYMMETRIC - 1 == 2 \
     || 1 - BH_NO_FACTORS - 1 == 2 \
+    || 1 - BH_NO_PROJECTIONS - 1 == 2 \
     || 1 - BH_NO_FLOATS - 1 == 2 \
     || 1 - BH_NO_VALUES - 1 == 2 \
     || 1 - BH_NO_PROBABILITIES - 1 == 2 \
@@ -74,12 +78,14 @@
  * tables: how many bits the numbers of each section take, and how many there are. */
 enum {
     FEATURES, KINDS, SHIFTS, BEGINS, SCALES, KEYS, CATEGORIES, TREES, COLUMNS, SIZES, NUMBERS, TESTED, CODES, MISSING,
-    LEAVES, VALUES, FACTORS, BASES, N_SECTIONS, WIDTHS = N_SECTIONS, COUNTS
+    LEAVES, VALUES, FACTORS, BASES, N_SECTIONS, WIDTHS = N_SECTIONS, COUNTS,
+    LOWS = KEYS, WEIGHTS = CATEGORIES, TURNS = MISSING /* of projections, beside which there are none of these */
 };
 enum { HEADER = 12, WIDTH_BITS = 6, WIDTH_BYTES = 14, CHECKSUM = 4 };
 enum { LAST_WINS = 1, NO_MISSING = 4, ONE_VALUE = 8, TWO_CLASSES = 16 };
 enum { SHARE, LOGISTIC, SOFTMAX, ISOLATION, NUMBER, AMOUNT, N_KINDS }; /* of answers; from NUMBER on, of regression */
 enum { RANKS, CATEGORICAL, BY_KEYS = 34 };
+enum { WEIGHT_BITS = 8, TURN_BITS = 5 };
 #define MISSING_CODE 0xFFFF
 
 /* Return a number of a section. Nothing else reads the blob, but for its checksum and
@@ -128,6 +134,18 @@ APART bh_count number_of(bh_model *model, uint8_t which, bh_count index)
     if (bits > (bh_count)-1)
         model->error = BH_TOO_LARGE;
     return (bh_count)bits;
+}
+
+/* Return a number that may be negative, and is written as many higher as its highest bit says. */
+APART int32_t signed_number(bh_model *model, uint8_t which, bh_count index)
+{
+    return (int32_t)(number(model, which, index) - ((uint32_t)1 << ((model->width[which] - 1) & 31)));
+}
+
+/* How many of what splits may test there are: features in use, and projections behind them. */
+static bh_count n_tested(const bh_model *model)
+{
+    return BH_NO_PROJECTIONS ? model->count[FEATURES] : model->n_tested;
 }
 
 #if BH_NO_FLOATS
@@ -182,6 +200,13 @@ APART uint32_t key_of(uint32_t bits)
     return bits >> 31 && bits != 0x80000000 ? ~bits : bits | 0x80000000;
 }
 
+/* Return the highest code of as many bits as the numbers of a section have, but for that of a missing value. */
+APART uint16_t highest_code(const bh_model *model, uint8_t which)
+{
+    uint8_t width = model->width[which] & 31;
+    return (uint16_t)((1UL << width) - 1 - (width >> 4));
+}
+
 /* Return the code of a value, in one of three ways: how many thresholds of the feature lie below it; that of the
  * category that it is, cut off towards zero, and the highest if there is none; or by steps,
  * floor((ceil(x 2^(150 - shift)) - begin) scale / 2^(31 - bits)). */
@@ -196,7 +221,7 @@ APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
         model->error = BH_LEFT_OUT;
     if (shift <= CATEGORICAL && !(BH_NO_RANKS && BH_NO_CATEGORIES)) {
         half = model->count[KEYS + shift];
-        if (begin > half || n > half - (bh_count)begin)
+        if (begin > half || n > half - (bh_count)begin || n_tested(model) > model->count[FEATURES])
             model->error = BH_INVALID;
     }
     /* What is not a number is an infinity of its sign, where there are no missing values. */
@@ -219,8 +244,9 @@ APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
         }
         return code;
     }
-    width = model->width[!BH_NO_CATEGORIES && shift == CATEGORICAL ? CATEGORIES : CODES] & 31;
-    highest = (uint16_t)((1UL << width) - 1);
+    width = !BH_NO_CATEGORIES && shift == CATEGORICAL ? CATEGORIES : CODES;
+    highest = highest_code(model, width);
+    width = model->width[width] & 31;
     if (!BH_NO_CATEGORIES && shift == CATEGORICAL) {
         uint32_t category = BH_NO_FLOATS ? bits : (uint32_t)fixed_point(bits | 0x80000000, 150);
         if (category >= n || (category && bits >> 31))
@@ -229,8 +255,6 @@ APART uint16_t code_of(bh_model *model, uint32_t bits, bh_count kind)
     }
     if (BH_NO_STEPS && BH_NO_KEYS)
         return 0;
-    if (highest == MISSING_CODE)
-        highest--;
     if (BH_NO_STEPS || (!BH_NO_KEYS && shift < BY_KEYS))
         bits = key_of(bits) >> (shift & 31);
     else
@@ -276,6 +300,58 @@ static uint32_t bits_of_uint8(const void *x, bh_count feature)
     return BH_NO_FLOATS ? whole : bits_of_whole(whole);
 }
 
+/* Return the sum of codes times the weights of a projection, which begin here; if there is a highest code, the largest
+ * that such a sum can be: that of the highest code times the weights without their signs. */
+APART uint32_t sum_of(bh_model *model, bh_count weight, uint16_t highest)
+{
+    const bh_code *code = model->codes;
+    uint32_t sum = 0;
+    bh_count n;
+    for (n = model->count[FEATURES]; n; n--) {
+        int16_t times = (int16_t)signed_number(model, WEIGHTS, weight);
+        uint16_t of = *code;
+        if (highest) {
+            of = highest;
+            if (times < 0)
+                times = (int16_t)-times;
+        }
+        sum += (uint32_t)((int32_t)times * of);
+        if (highest && sum >> 31)
+            model->error = BH_INVALID;
+        code++;
+        weight++;
+    }
+    return sum;
+}
+
+/* Find the codes of projections: sums, shifted down, less the lowest, cut off at both ends. At first, see to it that
+ * no row has a sum that does not fit. */
+static void project(bh_model *model, uint8_t is_first)
+{
+    bh_count k, weight = 0, which = 0;
+    if ((uint8_t)(model->width[WEIGHTS] - 1) >= WEIGHT_BITS || model->width[TURNS] > TURN_BITS) {
+        model->error = BH_INVALID;
+        return;
+    }
+    for (k = model->count[FEATURES]; k < model->n_tested; k++) {
+        uint16_t highest = highest_code(model, CODES);
+        int32_t sum = (int32_t)sum_of(model, weight, is_first ? highest : 0);
+        int32_t low = signed_number(model, LOWS, which);
+        if (is_first && low > 0)
+            low = -low;
+        if (is_first && ((uint32_t)sum - (uint32_t)low) >> 31)
+            model->error = BH_INVALID;
+        if (model->error)
+            return;
+        sum = (int32_t)((uint32_t)(sum >> (number(model, TURNS, which) & 31)) - (uint32_t)low);
+        model->codes[k] = sum < 0 ? 0 : sum > highest ? highest : (uint16_t)sum;
+        weight = (bh_count)(weight + model->count[FEATURES]);
+        which++;
+    }
+    if (weight != model->count[WEIGHTS] || which != model->count[LOWS])
+        model->error = BH_INVALID;
+}
+
 /* Turn the features of a row into codes. */
 static void find_codes(bh_model *model, bits_of_feature *bits_of, const void *x)
 {
@@ -288,6 +364,8 @@ static void find_codes(bh_model *model, bits_of_feature *bits_of, const void *x)
         }
         model->codes[k] = code_of(model, bits_of(x, feature), number_of(model, KINDS, k));
     }
+    if (n_tested(model) != model->count[FEATURES])
+        project(model, bits_of == bits_of_nothing);
 }
 
 /* Return whether a split, or a level, sends the row to the right. */
@@ -299,7 +377,7 @@ APART uint8_t goes_right(bh_model *model, bh_count split)
         split = number_of(model, NUMBERS, split);
     feature = number_of(model, TESTED, split);
     highest = (uint16_t)number(model, CODES, split);
-    if (feature >= model->count[FEATURES]) {
+    if (feature >= n_tested(model)) {
         model->error = BH_INVALID;
         return 0;
     }
@@ -484,14 +562,19 @@ int bh_open(bh_model *model, const void *blob, size_t size, int32_t *scratch, si
     model->n_scores = n;
     model->n_values = model->flags & ONE_VALUE ? 1 : n;
     model->n_features = number_of(model, BASES, n);
-    model->n_scratch = n + ((uint32_t)model->count[FEATURES] + 1) / 2;
+    if (!BH_NO_PROJECTIONS)
+        model->n_tested = (bh_count)(model->count[FEATURES] + (model->flags & NO_MISSING ? model->count[TURNS] : 0));
+    model->n_scratch = n + ((uint32_t)n_tested(model) + 1) / 2;
     if (model->count[BASES] < 4 || model->kind >= N_KINDS
         /* One score for two classes, and regression, are two things, of one score; above are no flags. */
         || (model->flags >> 4) + (model->kind >> 2) > (n == 1)
         || model->count[VALUES] < model->n_values
-        || (sizeof(bh_count) < 4 && (bh_count)(model->count[TREES] + model->count[SIZES]) < model->count[SIZES]))
+        || (sizeof(bh_count) < 4
+            && ((bh_count)(model->count[TREES] + model->count[SIZES]) < model->count[SIZES]
+                || n_tested(model) < model->count[FEATURES])))
         return model->error = BH_INVALID;
     if ((BH_NO_MISSING && !(model->flags & NO_MISSING))
+        || (BH_NO_PROJECTIONS && (model->flags & NO_MISSING) && model->count[TURNS])
         || (BH_NO_SYMMETRIC && model->count[SIZES] && !model->width[SIZES])
         || (BH_NO_MULTICLASS && (n > 1 || model->width[COLUMNS] || model->count[COLUMNS] < model->count[TREES]))
         || (BH_NO_FACTORS && (model->width[FACTORS] || model->count[FACTORS] < n)))

@@ -26,6 +26,7 @@
  *     BH_NO_MISSING     missing values; such a model is packed with missing_values=False
  *     BH_NO_SYMMETRIC   symmetric trees, such as those of CatBoost
  *     BH_NO_FACTORS     a scale for each class (scales="class")
+ *     BH_NO_PROJECTIONS splits by weighted sums of features
  * Of any model these leave out
  *     BH_NO_FLOATS      all functions that take or return floats: rows are int16_t or uint8_t
  *     BH_NO_VALUES      bh_value
@@ -83,6 +84,7 @@ typedef struct {
     uint8_t error, flags, kind;
     bh_count end, left, n_values, n_features, n_scores, count[BH_SECTIONS], begin[BH_SECTIONS];
     uint8_t width[BH_SECTIONS];
+    bh_count n_tested;
 } bh_model;
 
 #define BH_N_FEATURES(model) ((model)->n_features)

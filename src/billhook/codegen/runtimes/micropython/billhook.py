@@ -6,7 +6,7 @@ from array import array
 from binascii import crc32
 from math import exp
 
-# `billhook emit` writes this module with short names and without comments, in at most 5 KB. So that it can: names
+# `billhook emit` writes this module with short names and without comments, in at most 6 KB. So that it can: names
 # that begin with an underscore are its own, there are no f-strings and no arguments by name, and what a function
 # calls its own is the name of nothing else.
 
@@ -98,6 +98,26 @@ class LoadedModel:
         self.classes = None if kind > 3 else list(range(n_columns + (flags >> 4)))
         self._about = flags, kind, 23 - widths[12], min(1 << widths[12], 65535) - 1, (1 << widths[6]) - 1, n_values
 
+        # Projections, sums of codes: where there are no missing values, three sections have weights, turns and lows.
+        self._sums, n = [], len(gaps)
+        if flags & 4 and missing:
+            k = 1 << widths[6] >> 1, 1 << widths[5] >> 1
+            if (
+                not (0 < widths[6] < 9 and widths[5])
+                or widths[13] > 5
+                or len(keys) != len(missing)
+                or len(categories) != len(missing) * n
+            ):
+                raise IndexError
+            for at in range(len(missing)):
+                way = [number - k[0] for number in categories[at * n : at * n + n]]
+                low = keys[at] - k[1]
+                number = sum(abs(number) for number in way)
+                if not number or number * self._about[3] + abs(low) > 0x7FFFFFFF:
+                    raise IndexError
+                self._sums.append((array("b", way), missing[at], low))
+            missing = keys = categories = ()
+
         # How the values of features become codes: by thresholds, a table of categories, or steps.
         self._ways, feature = [], 0
         for k in range(len(gaps)):
@@ -108,7 +128,7 @@ class LoadedModel:
                 way = way - (way >> 31 << 32), n
             else:
                 table = categories if shifts[k] else keys
-                if way + n > len(table):
+                if self._sums or way + n > len(table):
                     raise IndexError
                 way = table[way : way + n]
                 if not shifts[k]:
@@ -118,7 +138,7 @@ class LoadedModel:
             self._ways.append((feature, shifts[kinds[len(self._ways)]], way))
 
         # Each code stands twice: a missing value goes right in the first, left in the second.
-        n = len(gaps)
+        n = len(gaps) + len(self._sums)
         self._codes = [0] * 2 * n
         self._limit, self._asked = array("H"), array("H" if n < 32768 else "I")
         for k in numbers or range(len(tested)):
@@ -203,6 +223,12 @@ class LoadedModel:
                     code = min(code, most)
                 codes[at + 1] = code
             codes[at] = code
+            at += 2
+        for way, k, low in self._sums:
+            number = 0
+            for code in range(len(way)):
+                number += way[code] * codes[code * 2]
+            codes[at] = codes[at + 1] = min(max((number >> k) - low, 0), most)
             at += 2
         asked, limit, sizes, scores, value = self._asked, self._limit, self._sizes, self._scores, self._value
         for k in range(len(scores)):

@@ -1,13 +1,17 @@
 //! What is checked once about the numbers, so that no walk leaves them.
 
 use crate::sections::{
-    BASES, BEGINS, CATEGORIES, CODES, COLUMNS, FACTORS, FEATURES, KEYS, KINDS, LEAVES, MISSING, NUMBERS, SCALES,
-    SHIFTS, SIZES, TESTED, TREES, VALUES,
+    BASES, BEGINS, CATEGORIES, CODES, COLUMNS, FACTORS, FEATURES, KEYS, KINDS, LEAVES, LOWS, MISSING, NUMBERS,
+    SCALES, SHIFTS, SIZES, TESTED, TREES, TURNS, VALUES, WEIGHTS,
 };
 use crate::{Error, Model};
 
 // Of a symmetric tree.
 const MOST_LEVELS: u32 = 16;
+// Bits of projections, and what their sums have to fit.
+const WEIGHT_BITS: u32 = 8;
+const TURN_BITS: u32 = 5;
+const LARGEST_SUM: u64 = i32::MAX as u64;
 
 impl Model<'_> {
     /// Returns an error unless every number that is an index, or drives a loop, is one that can be.
@@ -37,19 +41,46 @@ impl Model<'_> {
             let kind = number(KINDS, k);
             check(kind < count(SHIFTS), "how the values of a feature become codes")?;
             if let Some(table) = [KEYS, CATEGORIES].get(number(SHIFTS, kind) as usize) {
+                check(self.n_projections() == 0, "it has projections of ranks or categories")?;
                 let end = u64::from(number(BEGINS, kind)) + u64::from(number(SCALES, kind));
                 check(end <= u64::from(count(*table)), "its thresholds, or categories")?;
             }
         }
+        self.check_projections()?;
         self.check_trees()?;
-        let tests = (0..count(TESTED)).all(|test| number(TESTED, test) < count(FEATURES));
+        let tests = (0..count(TESTED)).all(|test| (number(TESTED, test) as usize) < self.scratch_len());
         check(tests, "a test is of a feature that there is not")?;
         let numbers = (0..count(NUMBERS)).all(|k| number(NUMBERS, k) < count(TESTED));
-        check(numbers && [0, count(TESTED)].contains(&count(MISSING)), "a split has a test that there is not")?;
+        let missing = self.n_projections() > 0 || [0, count(TESTED)].contains(&count(MISSING));
+        check(numbers && missing, "a split has a test that there is not")?;
         let n_rows = count(VALUES).checked_div(self.n_values).unwrap_or(0);
         let leaves = (0..count(LEAVES)).all(|leaf| number(LEAVES, leaf) < n_rows);
         let n_leaves = if count(LEAVES) > 0 { count(LEAVES) } else { n_rows };
         check(leaves && n_leaves == self.n_leaves(), "a leaf has values that there are not")
+    }
+
+    fn check_projections(&self) -> Result<(), Error> {
+        let (n, n_features) = (self.n_projections(), self.sections.count(FEATURES));
+        if n == 0 {
+            return Ok(());
+        }
+        let n_weights = u64::from(n) * u64::from(n_features);
+        let counts = self.sections.count(LOWS) == n && u64::from(self.sections.count(WEIGHTS)) == n_weights;
+        check(counts, "how many numbers its projections have")?;
+        let widths = [WEIGHTS, LOWS].iter().all(|which| self.sections.width(*which) > 0)
+            && self.sections.width(WEIGHTS) <= WEIGHT_BITS
+            && self.sections.width(TURNS) <= TURN_BITS;
+        check(widths, "the numbers of its projections have too many bits, or none")?;
+        for projection in 0..n {
+            let first = projection * n_features;
+            let weights = (first..first + n_features).map(|k| self.sections.signed(WEIGHTS, k).unsigned_abs());
+            // Up to 2^7 each, and no section has 2^32 numbers.
+            let sum: u64 = weights.sum();
+            let low = self.sections.signed(LOWS, projection).unsigned_abs();
+            let largest = sum * u64::from(self.highest_code()) + low;
+            check(sum > 0 && largest <= LARGEST_SUM, "a projection has no sum, or one that is too large")?;
+        }
+        Ok(())
     }
 
     fn check_trees(&self) -> Result<(), Error> {

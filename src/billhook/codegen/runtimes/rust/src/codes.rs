@@ -1,7 +1,7 @@
 //! From the values of features to codes, whole numbers that compare with the codes of thresholds as the values do.
 
 use crate::bits::mask;
-use crate::sections::{BEGINS, CATEGORIES, CODES, FEATURES, KEYS, KINDS, SCALES, SHIFTS};
+use crate::sections::{BEGINS, CATEGORIES, CODES, FEATURES, KEYS, KINDS, LOWS, SCALES, SHIFTS, TURNS, WEIGHTS};
 use crate::{Model, NO_MISSING};
 
 /// The code of a missing value; no other is as high.
@@ -67,14 +67,39 @@ fn ordered(bits: u32) -> u32 {
 }
 
 impl Model<'_> {
-    /// Writes the code of each feature in use.
+    /// Writes the code of each feature in use, and of each projection behind them.
     pub(crate) fn find_codes(&self, row: &[f32], codes: &mut [u16]) {
         let mut feature = 0_u32;
-        for (k, code) in (0..self.sections.count(FEATURES)).zip(codes) {
+        for (k, code) in (0..self.sections.count(FEATURES)).zip(codes.iter_mut()) {
             feature = feature.wrapping_add(self.sections.number(FEATURES, k));
             let bits = row.get(feature as usize).map_or(0, |x| x.to_bits());
             *code = self.code_of(bits, self.sections.number(KINDS, k));
         }
+        for k in 0..self.n_projections() {
+            let code = self.projected(k, codes);
+            if let Some(place) = codes.get_mut((self.sections.count(FEATURES) + k) as usize) {
+                *place = code;
+            }
+        }
+    }
+
+    /// Returns the highest code that the value of a feature may have, by steps, or a projection.
+    pub(crate) fn highest_code(&self) -> u32 {
+        mask(self.sections.width(CODES)).min(MOST_CODE)
+    }
+
+    /// Returns the code of a projection: a sum of codes times weights, shifted down, less the lowest, cut off at both
+    /// ends.
+    fn projected(&self, projection: u32, codes: &[u16]) -> u16 {
+        let n = self.sections.count(FEATURES);
+        let products = (0..n).zip(codes).map(|(k, code)| {
+            let weight = self.sections.signed(WEIGHTS, projection * n + k) as i32;
+            weight.wrapping_mul(i32::from(*code))
+        });
+        let sum = products.fold(0_i32, i32::wrapping_add);
+        let turned = i64::from(sum >> (self.sections.number(TURNS, projection) & 31));
+        let code = turned - self.sections.signed(LOWS, projection);
+        code.max(0).min(i64::from(self.highest_code())) as u16
     }
 
     fn code_of(&self, mut bits: u32, kind: u32) -> u16 {

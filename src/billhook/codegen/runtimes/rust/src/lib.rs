@@ -47,7 +47,7 @@ pub use error::Error;
 
 use bits::crc32;
 use check::check;
-use sections::{Sections, BASES, FEATURES, TREES};
+use sections::{Sections, BASES, FEATURES, TREES, TURNS};
 
 const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
@@ -168,7 +168,16 @@ impl<'a> Model<'a> {
     /// Returns how many places the scratch must have at least.
     #[must_use]
     pub fn scratch_len(&self) -> usize {
-        self.sections.count(FEATURES) as usize
+        self.sections.count(FEATURES) as usize + self.n_projections() as usize
+    }
+
+    /// Returns how many sums of codes splits may test, behind the features in use.
+    fn n_projections(&self) -> u32 {
+        if self.flags & NO_MISSING != 0 {
+            self.sections.count(TURNS)
+        } else {
+            0
+        }
     }
 
     /// Returns whether the model predicts a number, not a class.

@@ -22,6 +22,10 @@ pub(crate) const LEAVES: usize = 14;
 pub(crate) const VALUES: usize = 15;
 pub(crate) const FACTORS: usize = 16;
 pub(crate) const BASES: usize = 17;
+// Of projections, beside which there are no ranks, categories or missing values.
+pub(crate) const LOWS: usize = KEYS;
+pub(crate) const WEIGHTS: usize = CATEGORIES;
+pub(crate) const TURNS: usize = MISSING;
 const N_SECTIONS: usize = 18;
 const WIDTH_BITS: u32 = 6;
 
@@ -78,6 +82,11 @@ impl<'a> Sections<'a> {
     /// Returns a number of a section.
     pub(crate) fn number(&self, which: usize, index: u32) -> u32 {
         self.all.get(which).map_or(0, |section| section.number(self.data, index))
+    }
+
+    /// Returns a number that may be negative, and is written as many higher as its highest bit says.
+    pub(crate) fn signed(&self, which: usize, index: u32) -> i64 {
+        i64::from(self.number(which, index)) - (1_i64.checked_shl(self.width(which)).unwrap_or(0) >> 1)
     }
 
     /// Returns how many numbers a section has.
