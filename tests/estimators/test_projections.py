@@ -51,7 +51,7 @@ def test_it_can_be_learned_again():
 
 def test_what_needs_a_forest_says_what_to_do():
     model = kept(bh.CompactForestClassifier, 3)
-    with pytest.raises(TypeError, match=r"this CompactForestClassifier, whose .* projections.*projections=0"):
+    with pytest.raises(TypeError, match=r"this CompactForestClassifier, whose .* projections.*max_projections=0"):
         bh.as_forest(model)
     with pytest.raises(TypeError, match="whose splits test projections"):
         bh.describe(model)

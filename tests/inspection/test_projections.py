@@ -20,7 +20,7 @@ from projected import projected_model, projected_rows
 
 X, y = load_iris(return_X_y=True)
 NAMES = ("sepal length", "sepal width", "petal length", "petal width")
-REMEDY = "fit it with projections=0"
+REMEDY = "fit it with max_projections=0"
 
 
 def iris(n_projections=3, **changes):
@@ -191,7 +191,7 @@ def test_what_needs_a_forest_says_what_to_do(use):
 
 
 def test_a_diagnosis_needs_a_forest():
-    with pytest.raises(TypeError, match=r"tests projections, which a forest does not have.* projections=0"):
+    with pytest.raises(TypeError, match=r"tests projections, which a forest does not have.* max_projections=0"):
         bh.diagnose(iris(), X, y)
 
 
@@ -242,7 +242,7 @@ def test_commands_that_need_a_forest_say_what_to_do(command, folder, capsys, mon
     assert main(command.split()) == 2
     said = capsys.readouterr().err
     assert "projections" in said
-    assert "--projections 0" in said
+    assert "--max-projections 0" in said
     assert "Traceback" not in said
     assert not (folder / "other").exists()
 

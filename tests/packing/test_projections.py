@@ -266,7 +266,7 @@ def test_files_without_projections_do_not_speak_of_them(tmp_path):
 def test_a_forest_has_no_projections():
     with pytest.raises(TypeError, match="the model tests 3 projections, weighted sums of features, which a forest"):
         small().to_forest()
-    with pytest.raises(TypeError, match="fit it with projections=0, or use the packed model"):
+    with pytest.raises(TypeError, match="fit it with max_projections=0, or use the packed model"):
         small().to_forest()
 
 

@@ -7,7 +7,7 @@ from billhook.budget._encoding import choose_encoding, encode_table
 from billhook.budget._executors import Executor, ThreadExecutor
 from billhook.budget._fit import FitResult, build, fit, search_budgets
 from billhook.budget._fit_table import checked_seed, checked_time_limit, fit_table
-from billhook.budget._limits import limit_for
+from billhook.budget._limits import limit_for, projections_for
 from billhook.budget._other_models import OtherModel
 from billhook.budget._projecting import check_max_projections
 from billhook.budget._regression_loss import RegressionLoss, regression_loss
@@ -46,6 +46,7 @@ __all__ = [
     "fit_on_cluster",
     "fit_table",
     "limit_for",
+    "projections_for",
     "regression_loss",
     "resume_fit",
     "search_budgets",

@@ -20,11 +20,12 @@ from billhook.budget._other_models import OtherModel, other_models
 from billhook.budget._output import write_fit
 from billhook.budget._record import SearchRecord
 from billhook.budget._results import Candidate
+from billhook.budget._rows_as_codes import ALL
 from billhook.budget._scoring import perfect_score, score_of
 from billhook.budget._search import FAMILIES, Search
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import TrainingRows
-from billhook.budget._trial_runner import ALL, TrialRunner
+from billhook.budget._trial_runner import TrialRunner
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.budget.report import FitReport, front_of, report_on
 from billhook.codegen import Target

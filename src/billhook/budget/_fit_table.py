@@ -17,7 +17,7 @@ from billhook.budget._distributed import DaskExecutor, fit_on_cluster
 from billhook.budget._encoding import encode_table
 from billhook.budget._fit import FitResult, fit
 from billhook.budget._layout_in_time import in_time_of_rows
-from billhook.budget._limits import limit_for
+from billhook.budget._limits import limit_for, projections_for
 from billhook.budget._output import check_output
 from billhook.budget._projecting import check_max_projections
 from billhook.budget._record import read_record, settings_to_keep
@@ -269,7 +269,7 @@ def fit_table(
                 executor=None if client is None else DaskExecutor(client),
                 n_jobs=n_threads_of(n_jobs),
                 compare=compare,
-                max_projections=max_projections,
+                max_projections=projections_for(max_projections, target, reserve),
                 resume=record,
                 title=title,
                 notes=(*read_notes, *encoded.notes, *notes_on(model)),

@@ -15,9 +15,9 @@ from billhook.budget._executors import Executor
 from billhook.budget._finals import Finals
 from billhook.budget._fit_to_rows import MOST_FITTED
 from billhook.budget._results import Candidate
+from billhook.budget._rows_as_codes import ALL
 from billhook.budget._space import Trial, drawn_as
 from billhook.budget._trial_outcome import TrialBatch, TrialOutcome
-from billhook.budget._trial_runner import ALL
 from billhook.packing import Packed
 
 # So many last models tell whether their fit varies by more than chance: so many times the standard error of the share

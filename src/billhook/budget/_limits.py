@@ -1,7 +1,7 @@
 """How many bytes a model may take."""
 
 from billhook._checks import as_bytes
-from billhook.codegen import DoesNotFitError, data_limit, target_named
+from billhook.codegen import DoesNotFitError, allows_projections, data_limit, target_named
 
 
 def limit_for(budget: int | str | None, target: str | None, reserve: int | str) -> int:
@@ -34,3 +34,10 @@ def limit_for(budget: int | str | None, target: str | None, reserve: int | str) 
     if not limits:
         raise ValueError(f"target {target} has no known flash size: give a budget too, as budget='4KB'")
     return min(limits)
+
+
+def projections_for(most: int | None, target: str | None, reserve: int | str) -> int | None:
+    """Return how many projections a model may have, of `most`: none where a target has no flash for code for them."""
+    if target is None or allows_projections(target_named(target), as_bytes(reserve, "reserve", least=0)):
+        return most
+    return 0

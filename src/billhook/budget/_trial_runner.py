@@ -1,102 +1,43 @@
 """Runs trials: bins and splits the rows, grows ensembles on them, and keeps what several trials share."""
 
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from billhook._deadline import OutOfTimeError, check_time, within
 from billhook.budget._compress import CodedRows, CompressedStages, TooSmallError, compress
 from billhook.budget._fit_to_rows import ROWS_TO_PICK_BY, evenly_spaced, fit_to, misfit
 from billhook.budget._grow import GrowingEnsemble, leaves_for, n_rounds
 from billhook.budget._memory import n_rows_to_grow, rows_to_refine
-from billhook.budget._projecting import can_be_projected, projections_of
-from billhook.budget._scoring import Score, accuracy, tempered_log_loss
-from billhook.budget._smooth_targets import can_be_smoothed, smooth_targets
+from billhook.budget._projecting import can_be_projected
+from billhook.budget._rows_as_codes import ALL, RowsAsCodes, key_of, projection_key
+from billhook.budget._scoring import accuracy, tempered_log_loss
+from billhook.budget._smooth_targets import can_be_smoothed
 from billhook.budget._space import GrowthConfig, Trial
 from billhook.budget._splits import (
     FIRST_FINAL,
     Split,
-    SplitFeatures,
-    TrainingRows,
-    all_rows,
     sample_rows,
     some_rows,
-    split_rows,
 )
 from billhook.budget._stages import Stage, scored_stages
 from billhook.budget._trial_outcome import SharedSeconds, TrialBatch, TrialOutcome
-from billhook.budget._user_ensemble import UserEnsemble
 from billhook.forest import Forest
-from billhook.growing import BinnedRows
-from billhook.packing import BinnedFeatures, CodedFeatures, Coding, Packed, RowCodes, code_features
+from billhook.packing import Coding, Packed, RowCodes
 
-# The number of the split that holds out nothing.
-ALL = -1
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
-KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS, KEPT_FORESTS, KEPT_USER_FORESTS = 3, 4, 6, 4, 8, 2
-KEPT_TARGETS, KEPT_PROJECTIONS = 8, 6
-KEPT_ROWS, LEAST_KEPT = 40_000, 2
+KEPT_FORESTS, KEPT_USER_FORESTS = 8, 2
 # So many tell how long the others will take.
 FIRST_TREES = 3
 
 
 @dataclass(eq=False)
-class TrialRunner:
-    """The rows, and what is made of them more than once.
-
-    Attributes
-    ----------
-    rows : TrainingRows
-    score : function
-    seed : int
-    user_ensemble : UserEnsemble, optional
-        The ensemble to compress, if the user brings one.
-    """
-
-    rows: TrainingRows
-    score: Score
-    seed: int = 0
-    user_ensemble: UserEnsemble | None = None
-
-    def __post_init__(self) -> None:
-        self._lock = threading.Lock()
-        self._features: OrderedDict[Any, Any] = OrderedDict()
-        self._codings: OrderedDict[Any, Any] = OrderedDict()
-        self._binnings: OrderedDict[Any, Any] = OrderedDict()
-        self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
-        self._forests: OrderedDict[Any, Any] = OrderedDict()
-        self._smooth_targets: OrderedDict[Any, Any] = OrderedDict()
-        self._projections: OrderedDict[Any, Any] = OrderedDict()
-        self._projected_binnings: OrderedDict[Any, Any] = OrderedDict()
-        self._seconds: dict[Any, float] = {}
-        self._canonical: dict[tuple[int, int], tuple[int, int]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
-
-    def clear_caches(self) -> None:
-        """Free what was kept because it might be needed again."""
-        with self._lock:
-            self._features.clear()
-            self._codings.clear()
-            self._binnings.clear()
-            self._bins_of_rows.clear()
-            self._forests.clear()
-            self._smooth_targets.clear()
-            self._projections.clear()
-            self._projected_binnings.clear()
+class TrialRunner(RowsAsCodes):
+    """Runs trials: learns models from some of the rows, and judges them by others."""
 
     def sample(self, most_rows: int) -> "TrialRunner":
         """Return a runner on a sample of the rows; this one if there are not more."""
@@ -226,43 +167,6 @@ class TrialRunner:
         features = self.features(split)[held_out]
         return tempered_log_loss(packed, features, self.rows.y[held_out], self.rows.weight[held_out])
 
-    def features(self, split: Split) -> NDArray[np.float32]:
-        """Return the features of all rows, as learned from the training rows of a split."""
-        return self.split_features(split).X
-
-    def split_features(self, split: Split) -> SplitFeatures:
-        """Return the features of all rows, as learned from the training rows of a split, and their names."""
-        recode = self.rows.recode
-        if recode is None or split.number == ALL:
-            return SplitFeatures(self.rows.X, self.rows.feature_names, self.rows.has_missing)
-
-        def learn() -> SplitFeatures:
-            start = time.perf_counter()
-            learned = recode(split.train)
-            self._seconds["features", split.number] = time.perf_counter() - start
-            return learned
-
-        features: SplitFeatures = self._cached(self._features, KEPT_FEATURES, split.number, learn)
-        return features
-
-    def _learned(self, growth: GrowthConfig, split: Split) -> TrainingRows:
-        """Return the rows with what trees learn of them: their targets, or smoother ones."""
-        if not growth.smoothing:
-            return self.rows
-
-        def smooth() -> NDArray[np.float64]:
-            start = time.perf_counter()
-            targets = smooth_targets(self.rows, self.features(split), split.train, self.seed)
-            self._seconds["smooth", split.number] = time.perf_counter() - start
-            return targets
-
-        targets = self._cached(self._smooth_targets, KEPT_TARGETS, _key("smooth", split), smooth)
-        return replace(self.rows, y=growth.smoothing * targets + (1.0 - growth.smoothing) * self.rows.y)
-
-    def split(self, number: int) -> Split:
-        """Return the `number`-th split of the rows."""
-        return all_rows(self.rows) if number == ALL else split_rows(self.rows, number, self.seed)
-
     @cached_property
     def n_held_out(self) -> int:
         """How many rows trials are judged by, on each split about."""
@@ -279,40 +183,16 @@ class TrialRunner:
             return self.rows.n_rows
         return n_rows_to_grow(self.rows.X.shape, self.n_values, trial.growth.bins)
 
-    def binned(self, bits: int, bins: int, split: Split | None = None) -> BinnedFeatures:
-        """Return the rows as codes; those of a split, where features are learned from its training rows."""
-        recoded = split if split is not None and self.rows.recode is not None and split.number != ALL else None
-        X = self.rows.X if recoded is None else self.features(recoded)
-        key = (bits, bins, ALL if recoded is None else recoded.number)
-
-        def code_rows() -> CodedFeatures:
-            start = time.perf_counter()
-            coded = code_features(X, bits, 500)
-            if split is None or split.number != ALL:  # which is asked for them once
-                coded.codes.keep()
-            self._seconds[key[::2]] = time.perf_counter() - start
-            return coded
-
-        def bin_rows() -> BinnedFeatures:
-            coded: CodedFeatures = self._cached(self._codings, KEPT_CODINGS, key[::2], code_rows)
-            start = time.perf_counter()
-            binned = coded.binned(bins)
-            self._seconds[key] = time.perf_counter() - start
-            return binned
-
-        binned: BinnedFeatures = self._cached(self._binnings, KEPT_BINNINGS, key, bin_rows)
-        return binned
-
     def _shared_seconds(self, trial: Trial, split: Split) -> SharedSeconds:
         growth = trial.growth
         number = ALL if self.rows.recode is None else split.number
         parts = ((growth.bits, number), (growth.bits, growth.bins, number))
         binning = sum(self._seconds.get(part, 0.0) for part in parts)
         binning += self._seconds.get(("smooth", split.number), 0.0) if growth.smoothing else 0.0
-        binning += self._seconds.get(_projection_key(growth, split), 0.0)
+        binning += self._seconds.get(projection_key(growth, split), 0.0)
         # What features are is learned from some rows only, however many there are: no trial takes longer by it.
         spent = binning + self._seconds.get(("features", split.number), 0.0)
-        growing = self._forests.get(_key(growth, split))
+        growing = self._forests.get(key_of(growth, split))
         if not isinstance(growing, GrowingEnsemble):
             return SharedSeconds(spent, binning)
         return SharedSeconds(spent + growing.seconds, binning + growing.seconds_for(self.n_leaves(trial)))
@@ -320,7 +200,7 @@ class TrialRunner:
     def seconds_to_grow(self, trial: Trial, split: Split) -> float:
         """Grow the first trees of a trial, of boosted ones, and return about how long the others will take."""
         self.grown(trial.growth, split, FIRST_TREES * trial.growth.leaves)
-        growing: GrowingEnsemble = self._forests[_key(trial.growth, split)]
+        growing: GrowingEnsemble = self._forests[key_of(trial.growth, split)]
         return max(0.0, growing.seconds_for(self.n_leaves(trial)) - growing.seconds)
 
     def canonical(self, growth: GrowthConfig) -> GrowthConfig:
@@ -345,7 +225,7 @@ class TrialRunner:
 
     def grown(self, growth: GrowthConfig, split: Split, n_leaves: int) -> tuple[Forest, Coding, RowCodes]:
         """Return an ensemble of about so many leaves, or more, on codes, and the codes."""
-        key = _key(growth, split)
+        key = key_of(growth, split)
         if self.user_ensemble is not None:
             ensemble = self.user_ensemble
             on_codes: tuple[Forest, Coding, RowCodes] = self._cached(
@@ -369,75 +249,6 @@ class TrialRunner:
         )
         return growing.forest(n_leaves, binned), binned.coding, binned.codes
 
-    def _names(self, split: Split, binned: BinnedFeatures) -> tuple[str, ...] | None:
-        """Return the names of what trees split."""
-        names, projections = self.split_features(split).names, binned.coding.projections
-        if names is None or projections is None:
-            return names
-        return (*names, *(f"projection {k + 1}" for k in range(projections.n_projections)))
-
-    def _projected(self, growth: GrowthConfig, split: Split) -> BinnedFeatures:
-        """Return the rows as codes, with projections behind the features that are learned from the split's rows."""
-        binned = self.binned(growth.bits, growth.bins, split)
-        if not growth.projections:
-            return binned
-
-        key = _projection_key(growth, split)
-
-        def project() -> CodedFeatures:
-            start = time.perf_counter()
-            coded = CodedFeatures(binned.codes, binned.coding)
-            target = self._learned(growth, split).y
-            projections = projections_of(coded, self.rows, target, split.train, growth.projections, self.seed)
-            projected = coded if projections is None else coded.projected(projections)
-            self._seconds[key] = time.perf_counter() - start
-            return projected
-
-        coded: CodedFeatures = self._cached(self._projections, KEPT_PROJECTIONS, key, project)
-        if coded.coding.projections is None:
-            return binned
-        of_bins = (key, growth.bins)
-        projected: BinnedFeatures = self._cached(
-            self._projected_binnings, KEPT_PROJECTIONS, of_bins, lambda: coded.binned(growth.bins)
-        )
-        return projected
-
-    def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
-        """Return the training rows of a split as bins: ensembles on the same ones share them."""
-        key = _key((growth.bits, growth.bins, growth.projections, growth.smoothing), split)
-        bins: BinnedRows = self._cached(
-            self._bins_of_rows, KEPT_BINS, key, lambda: BinnedRows.of(*binned.codes_of_bins(split.train))
-        )
-        return bins
-
-    @property
-    def n_values(self) -> int:
-        """How many numbers a leaf has, of the trees that are grown or that the user brought."""
-        if self.user_ensemble is not None:
-            return self.user_ensemble.n_values
-        return self.rows.n_values
-
     def n_leaves(self, trial: Trial) -> int:
         """Return about how many leaves fit a budget, and so many times over; rather too many."""
         return leaves_for(trial, self.rows.X.shape[1] + trial.growth.projections, self.n_values)
-
-    def _cached(self, cache: OrderedDict[Any, Any], most: int, key: Any, make: Callable[[], Any]) -> Any:
-        with self._lock:
-            if key in cache:
-                cache.move_to_end(key)
-                return cache[key]
-        value = make()
-        with self._lock:
-            value = cache.setdefault(key, value)
-            while len(cache) > max(LEAST_KEPT, min(most, most * KEPT_ROWS // self.rows.n_rows)):
-                cache.popitem(last=False)
-        return value
-
-
-def _projection_key(growth: GrowthConfig, split: Split) -> Hashable:
-    return _key(("projections", growth.bits, growth.projections, growth.smoothing), split)
-
-
-def _key(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
-    """Return the key of what is made of the training rows of a split; all rows may be fewer than there are."""
-    return what, split.number, split.train.size

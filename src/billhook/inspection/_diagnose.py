@@ -179,7 +179,7 @@ def _forest_of(model: Any) -> Forest:
     if not isinstance(known, Forest) and known.projections is not None:
         raise TypeError(
             "the model is packed, and tests projections, which a forest does not have; a diagnosis is one of a "
-            "forest: give one that was fitted with projections=0"
+            "forest: give one that was fitted with max_projections=0"
         )
     if not isinstance(known, Forest):
         raise TypeError("the model is packed, and a diagnosis is one of a forest: give that which it was packed from")

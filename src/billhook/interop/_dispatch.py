@@ -120,7 +120,7 @@ def _refusal(model: Any) -> str:
     if not isinstance(model, type) and getattr(tested, "projections", None) is not None:
         return (
             f"as_forest cannot read this {type(model).__name__}, whose splits test projections, weighted sums of "
-            "features, which a forest does not have: fit it with projections=0, or use the packed model"
+            "features, which a forest does not have: fit it with max_projections=0, or use the packed model"
         )
     if hasattr(model, "forest_"):
         return f"as_forest cannot read a {type(model).__name__}: pass its forest_, which is a forest already"

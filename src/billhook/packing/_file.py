@@ -94,7 +94,7 @@ def load_forest(path: str | PathLike[str]) -> Forest:
     if not isinstance(model, Forest) and model.projections is not None:
         raise ModelFileError(
             f"{path}: the file holds a packed model that tests projections, weighted sums of features, which a "
-            "forest does not have: fit it with projections=0"
+            "forest does not have: fit it with max_projections=0"
         )
     if not isinstance(model, Forest):
         raise ModelFileError(

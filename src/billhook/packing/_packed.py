@@ -177,7 +177,7 @@ class Packed:
         if self.projections is not None:
             raise TypeError(
                 f"the model tests {count_of(self.layout.n_projections, 'projection')}, weighted sums of features, "
-                "which a forest does not have: fit it with projections=0, or use the packed model"
+                "which a forest does not have: fit it with max_projections=0, or use the packed model"
             )
         return self._as_forest(self._on_features)
 
