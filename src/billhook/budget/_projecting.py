@@ -8,6 +8,8 @@ from billhook.budget._splits import TrainingRows
 from billhook.growing import ProjectionLoss, learn_projections
 from billhook.packing import CodedFeatures, Projections, RowCodes
 
+# What projections are learned of: features as codes of so many bits, whatever those that trees are grown on have.
+CODE_BITS, BINS = 8, 64
 # Of a weight, its sign included.
 WEIGHT_BITS = 4
 # Of fewer rows, what a net learns is chance.
@@ -41,16 +43,24 @@ def weight_bytes(n_features: int, n_projections: int) -> int:
     return -(-n_features * n_projections * WEIGHT_BITS // 8)
 
 
-def projections_of(
-    coded: CodedFeatures, rows: TrainingRows, target: Vector, train: RowNumbers, n_projections: int, seed: int
-) -> Projections | None:
-    """Return sums of codes, learned from the training rows; None if there are none that tell rows apart."""
-    codes, weight = _without_missing(coded.codes, train), rows.weight[train]
+def learned_directions(
+    codes: RowCodes, rows: TrainingRows, target: Vector, train: RowNumbers, n_projections: int, seed: int
+) -> Vector:
+    """Return what to multiply standardised features with, (features, projections), learned from the training rows."""
+    of_train, weight = _without_missing(codes, train), rows.weight[train]
     n_classes = 1 if rows.classes is None else rows.classes.size
     loss: ProjectionLoss = "squared" if rows.classes is None else "logistic" if n_classes == 2 else "softmax"
     directions = learn_projections(
-        codes, target[train], weight, loss=loss, n_classes=n_classes, n_projections=n_projections, seed=seed
+        of_train, target[train], weight, loss=loss, n_classes=n_classes, n_projections=n_projections, seed=seed
     )
+    return np.asarray(directions * _spread(of_train, weight)[:, None])
+
+
+def projections_of(coded: CodedFeatures, directions: Vector, weight: Vector, train: RowNumbers) -> Projections | None:
+    """Return sums of codes in these directions, as the training rows have them; None if none tells rows apart."""
+    codes = _without_missing(coded.codes, train)
+    spread = _spread(codes, weight[train])[:, None]
+    directions = np.divide(directions, spread, out=np.zeros_like(directions), where=spread > 0.0)
     largest = np.abs(directions).max(axis=0)
     most = (1 << (WEIGHT_BITS - 1)) - 1
     weights = np.rint(directions[:, largest > 0.0] / largest[largest > 0.0] * most).astype(np.int64).T
@@ -63,6 +73,14 @@ def projections_of(
     while ((high >> turn) - (low >> turn) >= 1 << bits).any():
         turn += (high >> turn) - (low >> turn) >= 1 << bits
     return Projections(weights, turn, low >> turn, bits)
+
+
+def _spread(codes: Float32Array, weight: Vector) -> Vector:
+    """Return the standard deviation of each feature; 0 where it has one value."""
+    spread = np.empty(codes.shape[1])
+    for k, column in enumerate(codes.T.astype(np.float64)):
+        spread[k] = np.sqrt(np.average((column - np.average(column, weights=weight)) ** 2, weights=weight))
+    return np.where(codes.min(axis=0) < codes.max(axis=0), spread, 0.0)
 
 
 def _without_missing(codes: RowCodes, train: RowNumbers) -> Float32Array:

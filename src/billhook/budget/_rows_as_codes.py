@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from billhook.budget._projecting import projections_of
+from billhook._types import Vector
+from billhook.budget._projecting import BINS, CODE_BITS, learned_directions, projections_of
 from billhook.budget._scoring import Score
 from billhook.budget._smooth_targets import smooth_targets
 from billhook.budget._space import GrowthConfig
@@ -22,8 +23,8 @@ from billhook.packing import BinnedFeatures, CodedFeatures, code_features
 # The number of the split that holds out nothing.
 ALL = -1
 # Of up to so many rows, and of more correspondingly fewer, but one for each of two threads.
-KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS = 3, 4, 6, 4
-KEPT_TARGETS, KEPT_PROJECTIONS = 8, 6
+KEPT_FEATURES, KEPT_CODINGS, KEPT_BINNINGS, KEPT_BINS = 3, 4, 6, 6
+KEPT_TARGETS, KEPT_DIRECTIONS, KEPT_PROJECTIONS = 8, 32, 6
 KEPT_ROWS, LEAST_KEPT = 40_000, 2
 
 
@@ -53,6 +54,7 @@ class RowsAsCodes:
         self._bins_of_rows: OrderedDict[Any, Any] = OrderedDict()
         self._forests: OrderedDict[Any, Any] = OrderedDict()
         self._smooth_targets: OrderedDict[Any, Any] = OrderedDict()
+        self._directions: OrderedDict[Any, Any] = OrderedDict()
         self._projections: OrderedDict[Any, Any] = OrderedDict()
         self._projected_binnings: OrderedDict[Any, Any] = OrderedDict()
         self._seconds: dict[Any, float] = {}
@@ -74,6 +76,7 @@ class RowsAsCodes:
             self._bins_of_rows.clear()
             self._forests.clear()
             self._smooth_targets.clear()
+            self._directions.clear()
             self._projections.clear()
             self._projected_binnings.clear()
 
@@ -144,23 +147,25 @@ class RowsAsCodes:
         if not growth.projections:
             return binned
 
-        key = projection_key(growth, split)
+        def learn() -> Vector:
+            codes, target = self.binned(CODE_BITS, BINS, split).codes, self._learned(growth, split).y
+            start = time.perf_counter()
+            learned = learned_directions(codes, self.rows, target, split.train, growth.projections, self.seed)
+            self._seconds[projection_key(growth, split)] = time.perf_counter() - start
+            return learned
 
         def project() -> CodedFeatures:
-            start = time.perf_counter()
+            directions = self._cached(self._directions, KEPT_DIRECTIONS, projection_key(growth, split), learn)
             coded = CodedFeatures(binned.codes, binned.coding)
-            target = self._learned(growth, split).y
-            projections = projections_of(coded, self.rows, target, split.train, growth.projections, self.seed)
-            projected = coded if projections is None else coded.projected(projections)
-            self._seconds[key] = time.perf_counter() - start
-            return projected
+            projections = projections_of(coded, directions, self.rows.weight, split.train)
+            return coded if projections is None else coded.projected(projections)
 
+        key = (projection_key(growth, split), growth.bits)
         coded: CodedFeatures = self._cached(self._projections, KEPT_PROJECTIONS, key, project)
         if coded.coding.projections is None:
             return binned
-        of_bins = (key, growth.bins)
         projected: BinnedFeatures = self._cached(
-            self._projected_binnings, KEPT_PROJECTIONS, of_bins, lambda: coded.binned(growth.bins)
+            self._projected_binnings, KEPT_PROJECTIONS, (key, growth.bins), lambda: coded.binned(growth.bins)
         )
         return projected
 
@@ -173,7 +178,9 @@ class RowsAsCodes:
 
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""
-        key = key_of((growth.bits, growth.bins, growth.projections, growth.smoothing), split)
+        key = key_of(
+            (growth.bits, growth.bins, growth.projections, growth.smoothing if growth.projections else 0.0), split
+        )
         bins: BinnedRows = self._cached(
             self._bins_of_rows, KEPT_BINS, key, lambda: BinnedRows.of(*binned.codes_of_bins(split.train))
         )
@@ -200,7 +207,7 @@ class RowsAsCodes:
 
 
 def projection_key(growth: GrowthConfig, split: Split) -> Hashable:
-    return key_of(("projections", growth.bits, growth.projections, growth.smoothing), split)
+    return key_of(("projections", growth.projections, growth.smoothing), split)
 
 
 def key_of(what: Hashable, split: Split) -> tuple[Hashable, int, int]:
