@@ -178,9 +178,8 @@ class RowsAsCodes:
 
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""
-        key = key_of(
-            (growth.bits, growth.bins, growth.projections, growth.smoothing if growth.projections else 0.0), split
-        )
+        of_projections = (growth.projections, growth.smoothing) if growth.projections else ()
+        key = key_of((growth.bits, growth.bins, of_projections), split)
         bins: BinnedRows = self._cached(
             self._bins_of_rows, KEPT_BINS, key, lambda: BinnedRows.of(*binned.codes_of_bins(split.train))
         )
