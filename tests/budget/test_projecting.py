@@ -72,14 +72,17 @@ def test_smooth_numbers_are_predicted_better_by_projections():
 
 def test_rows_held_out_say_nothing_about_projections():
     X, y = slanted()
-    rows, other = rows_of(X, y), rows_of(X, y)
+    rows, other = rows_of(X, y), rows_of(X.copy(), y)
     split = runner_of(rows).split(0)
     other.y[split.held_out] = 1 - other.y[split.held_out]
+    # Not beyond the values of the others: codes are those of all rows, as trees have them.
+    other.X[split.held_out] = other.X[split.held_out][::-1]
     found = [runner_of(each) for each in (rows, other)]
     growth = trial_of(found[0], TWO_CLASSES[0], projections=4).growth
     first, second = (runner._projected(growth, split).coding.projections for runner in found)
     np.testing.assert_array_equal(first.weights, second.weights)
     np.testing.assert_array_equal(first.low, second.low)
+    np.testing.assert_array_equal(first.turn, second.turn)
 
 
 def test_codes_of_projections_fill_their_range_and_weights_their_bits():
@@ -104,12 +107,14 @@ def test_codes_of_projections_fill_their_range_and_weights_their_bits():
 def test_the_order_of_rows_does_not_matter():
     X, y = slanted(600)
     order = np.random.default_rng(1).permutation(600)
+    weight = np.random.default_rng(2).integers(1, 4, 600).astype(float)
     models = []
     for some in (np.arange(600), order):
-        runner = runner_of(rows_of(X[some], y[some]))
+        runner = runner_of(rows_of(X[some], y[some], weight=weight[some]))
         growth = trial_of(runner, TWO_CLASSES[0], projections=4).growth
         models.append(runner._projected(growth, runner.split(ALL)).coding.projections)
-    np.testing.assert_array_equal(models[0].weights, models[1].weights)
+    for name in ("weights", "turn", "low"):
+        np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
 
 
 def test_there_are_no_projections_of_few_rows_of_missing_values_or_of_forests():
@@ -132,7 +137,8 @@ def test_features_that_tell_nothing_apart_have_no_projections():
 
 
 @pytest.mark.parametrize(
-    ("most", "budget", "expected"), [(None, 2048, 16), (10, 2048, 8), (0, 2048, 0), (None, 100, 8), (None, 60, 4)]
+    ("most", "budget", "expected"),
+    [(None, 2048, 16), (10, 2048, 10), (3, 2048, 3), (0, 2048, 0), (None, 100, 8), (None, 60, 4)],
 )
 def test_a_search_has_no_more_projections_than_are_asked_for_and_leave_bytes_for_trees(most, budget, expected):
     X, y = slanted(400)
@@ -149,6 +155,8 @@ def test_fewer_and_more_projections_are_near_and_none_is_begun_with_where_there_
     compression = TWO_CLASSES[0].compression(1, 500)
     near = {one.growth.projections for one in neighbours(Trial(500, replace(growth, projections=8), compression))}
     assert near == {4, 8, 16}
+    near = {one.growth.projections for one in neighbours(Trial(500, replace(growth, projections=3), compression))}
+    assert near == {0, 3, 4}
     assert {one.growth.projections for one in neighbours(Trial(500, growth, compression))} == {0}
     assert PROJECTIONS[0] == 0
 
@@ -199,3 +207,26 @@ def test_friedman_numbers_keep_their_fit_to_the_budget():
     X, y = make_friedman1(800, random_state=0)
     model = bh.CompactForestRegressor("600B", n_trials=6, random_state=0).fit(X, y)
     assert model.packed_.nbytes <= 600
+
+
+def test_columns_chosen_for_a_split_that_have_missing_values_have_no_projections():
+    import pandas as pd
+
+    X, y = slanted(800)
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(8)]).assign(kind=y)
+    frame.loc[frame.index[::3], ["x0", "x3", "x5"]] = np.nan
+    result = bh.fit_table(frame, "kind", budget=500, n_trials=16, max_features=3)
+    result.packed.check()
+    assert result.packed.projections is None or result.packed.layout.missing == "none"
+
+
+def test_an_earlier_search_without_projections_is_gone_on_with_those_of_the_portfolio(tmp_path):
+    import pandas as pd
+
+    X, y = slanted(1500)
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(8)]).assign(kind=y)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    bh.fit_table(tmp_path / "rows.csv", "kind", budget=400, n_trials=3, out=tmp_path / "model")
+    assert not any(trial.growth.projections for trial in read_record(tmp_path / "model").best)
+    resumed = bh.resume_fit(tmp_path / "model", n_trials=8)
+    assert resumed.packed.projections is not None

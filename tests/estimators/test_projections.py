@@ -31,7 +31,9 @@ def vars_of(packed):
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 def test_it_predicts_from_the_packed_model(n_classes):
     model = kept(bh.CompactForestRegressor if n_classes == 1 else bh.CompactForestClassifier, n_classes)
-    assert model.forest_ is None
+    assert not hasattr(model, "forest_")
+    with pytest.raises(AttributeError, match="max_projections=0"):
+        _ = model.forest_
     again = pickle.loads(pickle.dumps(model))
     for one in (model, again):
         np.testing.assert_array_equal(one.predict(X), model.packed_.predict(X))
@@ -46,7 +48,7 @@ def test_it_can_be_learned_again():
     model = kept(bh.CompactForestClassifier, 3)
     assert model.refit(X, y, model.front_[-1].nbytes) is model
     assert model.packed_.projections is None
-    assert model.forest_ is not None
+    assert model.forest_.n_trees == model.packed_.layout.n_trees
 
 
 def test_what_needs_a_forest_says_what_to_do():

@@ -178,7 +178,7 @@ def fit_table(
     check_max_features(max_features, model)
     check_max_projections(max_projections, model)
     check_scoring(scoring)  # before a table is read, which may take long
-    limit = limit_for(budget, target, reserve)
+    limit = limit_for(budget, target, reserve, may_project=model is None and max_projections != 0)
     if max_cycles is not None:
         if target is None:
             raise ValueError("max_cycles are those of a target: say which, as target='arduino-uno'")

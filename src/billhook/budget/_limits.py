@@ -4,7 +4,7 @@ from billhook._checks import as_bytes
 from billhook.codegen import DoesNotFitError, allows_projections, data_limit, target_named
 
 
-def limit_for(budget: int | str | None, target: str | None, reserve: int | str) -> int:
+def limit_for(budget: int | str | None, target: str | None, reserve: int | str, *, may_project: bool = True) -> int:
     """Return how many bytes of data a model may have: at most the budget, and what the target's flash has left.
 
     Parameters
@@ -15,6 +15,8 @@ def limit_for(budget: int | str | None, target: str | None, reserve: int | str) 
         The name of a target; the budget or the target must be there, or both.
     reserve : int or str
         Bytes of the target's flash that are kept for other code.
+    may_project : bool
+        Whether splits may test projections, for which there has to be room for code.
     """
     if budget is None and target is None:
         raise ValueError("say how large the model may be: budget='4KB', or target='arduino-uno', or both")
@@ -24,7 +26,7 @@ def limit_for(budget: int | str | None, target: str | None, reserve: int | str) 
     limits = [] if budget is None else [as_bytes(budget, "budget")]
     if target is not None:
         chosen = target_named(target)
-        left = data_limit(chosen, reserved)
+        left = data_limit(chosen, reserved, may_project=may_project)
         if left is not None and left < 1:
             raise DoesNotFitError(
                 f"{chosen.name} has {chosen.flash:,} bytes of flash; with {reserved:,} reserved and the code that "

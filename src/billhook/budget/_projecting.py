@@ -1,9 +1,12 @@
 """Projections for trees to split: the hidden units of a small net, with weights of a few bits."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from billhook._checks import as_int
 from billhook._types import Float32Array, RowNumbers, Vector
+from billhook.budget._fit_to_rows import evenly_spaced
 from billhook.budget._splits import TrainingRows
 from billhook.growing import ProjectionLoss, learn_projections
 from billhook.packing import CodedFeatures, Projections, RowCodes
@@ -14,7 +17,7 @@ CODE_BITS, BINS = 8, 64
 WEIGHT_BITS = 4
 # Of fewer rows, what a net learns is chance.
 FEWEST_ROWS = 300
-# Rows that say between what numbers sums lie.
+# Rows that say between what numbers sums lie, and how far features are spread.
 MOST_ROWS = 20_000
 
 
@@ -47,19 +50,24 @@ def learned_directions(
     codes: RowCodes, rows: TrainingRows, target: Vector, train: RowNumbers, n_projections: int, seed: int
 ) -> Vector:
     """Return what to multiply standardised features with, (features, projections), learned from the training rows."""
-    of_train, weight = _without_missing(codes, train), rows.weight[train]
+    of_train, weight = codes[train], rows.weight[train]
     n_classes = 1 if rows.classes is None else rows.classes.size
     loss: ProjectionLoss = "squared" if rows.classes is None else "logistic" if n_classes == 2 else "softmax"
     directions = learn_projections(
         of_train, target[train], weight, loss=loss, n_classes=n_classes, n_projections=n_projections, seed=seed
     )
-    return np.asarray(directions * _spread(of_train, weight)[:, None])
+    some = evenly_spaced(train, MOST_ROWS)
+    return np.asarray(directions * _spread(codes[some], rows.weight[some])[:, None])
 
 
 def projections_of(coded: CodedFeatures, directions: Vector, weight: Vector, train: RowNumbers) -> Projections | None:
-    """Return sums of codes in these directions, as the training rows have them; None if none tells rows apart."""
-    codes = _without_missing(coded.codes, train)
-    spread = _spread(codes, weight[train])[:, None]
+    """Return sums of codes in these directions, as the training rows have them; None if there are none.
+
+    None of them may tell rows apart, or be of more codes than a target can add up.
+    """
+    some = evenly_spaced(train, MOST_ROWS)
+    codes = coded.codes[some]
+    spread = _spread(codes, weight[some])[:, None]
     directions = np.divide(directions, spread, out=np.zeros_like(directions), where=spread > 0.0)
     largest = np.abs(directions).max(axis=0)
     most = (1 << (WEIGHT_BITS - 1)) - 1
@@ -72,7 +80,11 @@ def projections_of(coded: CodedFeatures, directions: Vector, weight: Vector, tra
     low, high = sums.min(axis=0), sums.max(axis=0)
     while ((high >> turn) - (low >> turn) >= 1 << bits).any():
         turn += (high >> turn) - (low >> turn) >= 1 << bits
-    return Projections(weights, turn, low >> turn, bits)
+    projections = Projections(weights, turn, low >> turn, bits)
+    with suppress(ValueError):
+        projections.check()
+        return projections
+    return None
 
 
 def _spread(codes: Float32Array, weight: Vector) -> Vector:
@@ -81,8 +93,3 @@ def _spread(codes: Float32Array, weight: Vector) -> Vector:
     for k, column in enumerate(codes.T.astype(np.float64)):
         spread[k] = np.sqrt(np.average((column - np.average(column, weights=weight)) ** 2, weights=weight))
     return np.where(codes.min(axis=0) < codes.max(axis=0), spread, 0.0)
-
-
-def _without_missing(codes: RowCodes, train: RowNumbers) -> Float32Array:
-    found = codes[train]
-    return found if not codes.has_missing.any() else np.nan_to_num(found, nan=0.0)

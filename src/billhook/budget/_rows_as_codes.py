@@ -18,7 +18,7 @@ from billhook.budget._space import GrowthConfig
 from billhook.budget._splits import Split, SplitFeatures, TrainingRows, all_rows, split_rows
 from billhook.budget._user_ensemble import UserEnsemble
 from billhook.growing import BinnedRows
-from billhook.packing import BinnedFeatures, CodedFeatures, code_features
+from billhook.packing import BinnedFeatures, CodedFeatures, code_features, projection_name
 
 # The number of the split that holds out nothing.
 ALL = -1
@@ -144,7 +144,8 @@ class RowsAsCodes:
     def _projected(self, growth: GrowthConfig, split: Split) -> BinnedFeatures:
         """Return the rows as codes, with projections behind the features that are learned from the split's rows."""
         binned = self.binned(growth.bits, growth.bins, split)
-        if not growth.projections:
+        # Of columns that are chosen anew for each split, some may have missing values.
+        if not growth.projections or self.split_features(split).has_missing:
             return binned
 
         def learn() -> Vector:
@@ -174,7 +175,7 @@ class RowsAsCodes:
         names, projections = self.split_features(split).names, binned.coding.projections
         if names is None or projections is None:
             return names
-        return (*names, *(f"projection {k + 1}" for k in range(projections.n_projections)))
+        return (*names, *map(projection_name, range(projections.n_projections)))
 
     def _bins(self, growth: GrowthConfig, split: Split, binned: BinnedFeatures) -> BinnedRows:
         """Return the training rows of a split as bins: ensembles on the same ones share them."""

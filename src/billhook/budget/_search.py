@@ -328,8 +328,8 @@ class Search(Endings):
         n_features = self.trying.rows.X.shape[1]
         if not self.can_project:
             return 0
-        most = n if self.max_projections is None else self.max_projections
-        while n and (n > most or weight_bytes(n_features, n) > MOST_FOR_WEIGHTS * budget):
+        n = n if self.max_projections is None else min(n, self.max_projections)
+        while n and weight_bytes(n_features, n) > MOST_FOR_WEIGHTS * budget:
             n = max(fewer for fewer in PROJECTIONS if fewer < n)
         return n
 
@@ -349,7 +349,16 @@ class Search(Endings):
     def _starts(self) -> list[Trial]:
         """Return what is tried first."""
         if self.first:
-            return list(self.first)
+            return [*self.first, *self._not_in_record()]
+        return self._portfolio()
+
+    def _not_in_record(self) -> list[Trial]:
+        """Return what an earlier search did not know of: its record has no trial with projections."""
+        if any(trial.growth.projections for trial in (*self.first, *self.outcomes)):
+            return []
+        return [trial for trial in self._portfolio() if trial.growth.projections]
+
+    def _portfolio(self) -> list[Trial]:
         rows = self.trying.rows
         others: Literal["as_many", "soon", "later"] = "as_many"
         if self._counts_last_most:

@@ -233,7 +233,7 @@ def _neighbouring_growths(growth: GrowthConfig) -> list[GrowthConfig]:
         near += _neighbouring_draws(growth)
         # Where it was tried it may help; classes have no numbers to smooth.
         if growth.projections:
-            near += [replace(growth, projections=n) for n in _beside(growth.projections, PROJECTIONS)]
+            near += [replace(growth, projections=n) for n in _below_and_above(growth.projections, PROJECTIONS)]
         if growth.smoothing:
             near += [replace(growth, smoothing=share) for share in _beside(growth.smoothing, SMOOTHINGS)]
     if growth.family != "user":
@@ -284,6 +284,12 @@ def _halved_and_doubled(number: int, ends: tuple[int, int]) -> list[int]:
 
 def _scaled(number: float, factor: float, ends: tuple[float, float]) -> list[float]:
     return [round(n, 3) for n in (number / factor, min(number * factor, ends[1])) if _is_in(n, ends) and n != number]
+
+
+def _below_and_above(number: int, numbers: tuple[int, ...]) -> list[int]:
+    """Return the next lower and the next higher of ascending numbers, of which this one need not be."""
+    below, above = [n for n in numbers if n < number], [n for n in numbers if n > number]
+    return below[-1:] + above[:1]
 
 
 def _beside(value: Any, values: tuple[Any, ...]) -> list[Any]:

@@ -134,7 +134,8 @@ class TrialRunner(RowsAsCodes):
             self.clear_caches()
         rows = self.rows
         n_used = np.unique(forest.feature[forest.feature >= 0]).size
-        train = rows_to_refine(split.train, rows.X.shape, n_used, forest.n_trees, self.n_values)
+        shape = rows.n_rows, codes.shape[1]
+        train = rows_to_refine(split.train, shape, n_used, forest.n_trees, self.n_values)
         coded = CodedRows(
             codes[train],
             labels[train],
@@ -181,7 +182,8 @@ class TrialRunner(RowsAsCodes):
         """Return how many rows the last model of a trial may learn from: mostly all, else all there is memory for."""
         if self.user_ensemble is not None:
             return self.rows.n_rows
-        return n_rows_to_grow(self.rows.X.shape, self.n_values, trial.growth.bins)
+        n_features = self.rows.X.shape[1] + trial.growth.projections
+        return n_rows_to_grow((self.rows.n_rows, n_features), self.n_values, trial.growth.bins)
 
     def _shared_seconds(self, trial: Trial, split: Split) -> SharedSeconds:
         growth = trial.growth

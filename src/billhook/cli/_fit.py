@@ -242,7 +242,8 @@ def _score_text(report: FitReport) -> str:
 def _shape(packed: Packed) -> str:
     layout = packed.layout
     trees, leaves = count_of(layout.n_trees, "tree"), count_of(layout.n_leaves, "leaf", "leaves")
-    return f"{trees}, {leaves}, {count_of(packed.n_used, 'feature')}"
+    projections = f", {count_of(layout.n_projections, 'projection')}" if layout.n_projections else ""
+    return f"{trees}, {leaves}, {count_of(packed.n_used, 'feature')}{projections}"
 
 
 def _flash_on(name: str, result: FitResult) -> str:

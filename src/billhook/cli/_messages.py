@@ -47,7 +47,6 @@ PARAMETERS = (
     "n_trials",
     "out",
     "proba",
-    "projections",
     "package",
     "quantile",
     "random_state",

@@ -240,6 +240,8 @@ def _within(choice: LayoutChoice, packed: Packed, target: Target, max_cycles: in
     advice = (
         "a smaller model" if fastest is None else f"max_cycles={fastest.cycles} would do, or fewer or smaller trees"
     )
+    if packed.projections is not None:
+        advice += ", or no projections (max_projections=0)"
     raise TooSlowError(
         f"no layout that fits {target.name}{beside} takes at most {max_cycles:,} cycles a row: "
         f"{each or 'none can be measured'}; {advice}",

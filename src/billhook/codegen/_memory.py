@@ -48,14 +48,14 @@ def most_flash(packed: Packed, target: Target) -> int:
     return flash_with_reader(packed.nbytes, target, has_projections=packed.layout.n_projections > 0)
 
 
-def data_limit(target: Target, reserve: int = 0) -> int | None:
+def data_limit(target: Target, reserve: int = 0, *, may_project: bool = True) -> int | None:
     """Return how many bytes of data a model may have on a target; None where there is no limit.
 
     Any model of so many bytes fits, but for one whose splits test projections where `allows_projections` says no.
     """
     if not target.flash:
         return None
-    has_projections = allows_projections(target, reserve)
+    has_projections = may_project and allows_projections(target, reserve)
     return target.flash - reserve - flash_with_reader(0, target, has_projections=has_projections)
 
 

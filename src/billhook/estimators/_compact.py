@@ -46,9 +46,9 @@ class CompactForestClassifier(ClassifierMixin, CompactForest):  # type: ignore[m
     ----------
     packed_ : Packed
         The model: `packed_.nbytes`, `packed_.save`, `emit(packed_, ...)`.
-    forest_ : Forest or None
-        The same model as a forest, on the same features, which answers the same; None if splits of the model test
-        projections, weighted sums of features, which a forest does not have.
+    forest_ : Forest
+        The same model as a forest, on the same features, which answers the same; AttributeError if splits of the
+        model test projections, weighted sums of features, which a forest does not have.
     front_ : tuple of FrontEntry
         The candidates that no other beats at no more bytes, smallest first: `nbytes`, `score`, `settings`.
     report_ : FitReport
@@ -144,8 +144,8 @@ class CompactForestRegressor(RegressorMixin, CompactForest):  # type: ignore[mis
     Attributes
     ----------
     packed_ : Packed
-    forest_ : Forest or None
-        None if splits of the model test projections.
+    forest_ : Forest
+        AttributeError if splits of the model test projections.
     front_ : tuple of FrontEntry
     report_ : FitReport
 

@@ -103,7 +103,8 @@ class CompactForest(ForestEstimator):
         progress : function, optional
             Called with the search after each batch of trials.
         """
-        limit = limit_for(self.budget, self.target, self.reserve)
+        may_project = self.estimator is None and self.max_projections != 0
+        limit = limit_for(self.budget, self.target, self.reserve, may_project=may_project)
         check_max_projections(self.max_projections, self.estimator)
         n_trials = None if self.n_trials is None else at_least_one(self.n_trials, "n_trials")
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -214,9 +215,16 @@ class CompactForest(ForestEstimator):
         # A model that is not of all rows comes with the encoding of its own.
         has_own = encoding is None or packed.encoding is not None
         self.packed_ = packed if has_own else packed.with_encoding(encoding)
-        self.forest_ = packed.to_forest() if packed.projections is None else None
         if isinstance(self, ClassifierMixin):
             self.classes_ = packed.classes
+
+    @property
+    def forest_(self) -> Forest:
+        """The packed model as a forest on the same features; AttributeError where its splits test projections."""
+        try:
+            return self._packed().to_forest()
+        except TypeError as error:
+            raise AttributeError(str(error)) from None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predictions of the packed model."""

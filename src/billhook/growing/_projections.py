@@ -22,6 +22,8 @@ MOST_ROWS = 20_000
 MOST_READ = 200_000_000
 LEAST_EPOCHS, MOST_EPOCHS = 10, 120
 BATCH_SIZE = 128
+# Columns that are standardised together: numbers of 64 bits take memory.
+COLUMNS_AT_ONCE = 64
 # Of the first batch; it falls to 0.
 STEP_SIZE = 0.01
 # The penalty on squared weights, over the rows of a batch: as in scikit-learn.
@@ -132,11 +134,17 @@ def _standardised(numbers: NDArray[Any], weight: Vector) -> tuple[Float32Array, 
 
     The sums are not those of `@`, which depend on the machine; those of other layouts are rounded otherwise.
     """
-    numbers, share = np.ascontiguousarray(numbers, np.float64), (weight / weight.sum())[:, None]
-    centred = numbers - (share * numbers).sum(axis=0)
-    spread = np.sqrt((share * centred**2).sum(axis=0))
-    spread[numbers.min(axis=0) == numbers.max(axis=0)] = 1.0
-    return (centred / spread).astype(np.float32), spread
+    share = (weight / weight.sum())[:, None]
+    standardised, spreads = np.empty(numbers.shape, np.float32), np.ones(numbers.shape[1])
+    for begin in range(0, numbers.shape[1], COLUMNS_AT_ONCE):
+        columns = slice(begin, begin + COLUMNS_AT_ONCE)
+        some = np.ascontiguousarray(numbers[:, columns], np.float64)
+        centred = some - (share * some).sum(axis=0)
+        spread = np.sqrt((share * centred**2).sum(axis=0))
+        # Squares may be too small to be told from 0.
+        spread[(some.min(axis=0) == some.max(axis=0)) | (spread == 0.0)] = 1.0
+        standardised[:, columns], spreads[columns] = centred / spread, spread
+    return standardised, spreads
 
 
 def _n_epochs(n_codes: int) -> int:

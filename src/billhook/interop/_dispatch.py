@@ -117,7 +117,7 @@ def _refusal(model: Any) -> str:
     if isinstance(model, str | PathLike):
         return f"{str(model)!r} is a path, and no fitted model: read a model file with billhook.load"
     tested = getattr(model, "packed_", model)
-    if not isinstance(model, type) and getattr(tested, "projections", None) is not None:
+    if _is_ours(tested) and not isinstance(tested, type) and getattr(tested, "projections", None) is not None:
         return (
             f"as_forest cannot read this {type(model).__name__}, whose splits test projections, weighted sums of "
             "features, which a forest does not have: fit it with max_projections=0, or use the packed model"

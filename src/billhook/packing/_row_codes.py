@@ -168,7 +168,11 @@ class ProjectedCodes(RowCodes):
         return self
 
     def __getitem__(self, rows: Any) -> Float32Array:
-        return np.column_stack([self._of_features[rows], self._projected[rows].astype(np.float32)])
+        n_features = self._of_features.shape[1]
+        of_features = self._of_features[rows]
+        codes = np.empty((len(of_features), self.shape[1]), np.float32)
+        codes[:, :n_features], codes[:, n_features:] = of_features, self._projected[rows]
+        return codes
 
     def column(self, rows: Int64Array | slice, feature: int) -> Float32Array:
         """Return the codes of a feature, or of a projection."""
