@@ -5,8 +5,9 @@
 
 For each data set: three configurations of the portfolio, learned from the training fold with each number of
 projections, all else the same: the mean on test rows of the accuracy in percent (of numbers, of the root mean squared
-error) and, behind it, of what projections change, with its standard error over configurations and folds. A dash is
-where their weights would take more than a search lets them.
+error) and, behind it, what projections change, in points (of numbers, in percent), with its standard error over
+configurations and folds. A dash is where their weights would take more than a search lets them, or values are
+missing.
 
 With `--cycles`, cycles a row on these targets, measured in emulators, of the first configuration.
 """
@@ -78,13 +79,14 @@ def cells_of(folds: list[Fold], budget: int) -> list[str]:
             for entry in fold.entries
         ]
     )
-    cells = []
+    cells, base = [], scores[:, 0].mean()
     for k in range(len(NUMBERS_OF_PROJECTIONS)):
-        mean = scores[:, k].mean()
-        changed = scores[:, k] - scores[:, 0]
-        error = changed.std(ddof=1) / np.sqrt(len(changed))
-        of_change = "" if k == 0 else f" ({changed.mean():+.4g} ± {error:.2g})"
-        cells.append("-" if np.isnan(mean) else f"{mean:.4g}{of_change}")
+        mean, changed = scores[:, k].mean(), scores[:, k] - scores[:, 0]
+        change, error = changed.mean(), changed.std(ddof=1) / np.sqrt(len(changed))
+        cell, of_change = f"{mean:.2f}", f"{change:+.2f} ± {error:.2f}"
+        if folds[0].is_numbers:
+            cell, of_change = f"{mean:.4g}", f"{100 * change / base:+.1f} ± {100 * error / base:.1f} %"
+        cells.append("-" if np.isnan(mean) else cell if k == 0 else f"{cell} ({of_change})")
     return cells
 
 
