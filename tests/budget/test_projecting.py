@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_friedman1
 
 import billhook as bh
 from billhook.budget import settings_of, training_rows
@@ -201,12 +200,6 @@ def test_projections_are_refused_beside_a_model_of_ones_own():
     with pytest.raises(ValueError, match="max_projections=4 is for trees that are grown here"):
         bh.CompactForestClassifier("1KB", n_trials=1, max_projections=4, estimator=forest).fit(X, y)
     bh.CompactForestClassifier("1KB", n_trials=1, max_projections=0, estimator=forest).fit(X, y)
-
-
-def test_friedman_numbers_keep_their_fit_to_the_budget():
-    X, y = make_friedman1(800, random_state=0)
-    model = bh.CompactForestRegressor("600B", n_trials=6, random_state=0).fit(X, y)
-    assert model.packed_.nbytes <= 600
 
 
 def test_columns_chosen_for_a_split_that_have_missing_values_have_no_projections():

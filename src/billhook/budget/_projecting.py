@@ -17,8 +17,8 @@ CODE_BITS, BINS = 8, 64
 WEIGHT_BITS = 4
 # Of fewer rows, what a net learns is chance.
 FEWEST_ROWS = 300
-# Rows that say between what numbers sums lie, and how far features are spread.
-MOST_ROWS = 20_000
+# Rows that say between what numbers sums lie, and how far features are spread; of which some are learned from.
+MOST_ROWS, MOST_TO_LEARN_FROM = 20_000, 120_000
 
 
 def check_max_projections(max_projections: int | None, model: object = None) -> None:
@@ -50,6 +50,7 @@ def learned_directions(
     codes: RowCodes, rows: TrainingRows, target: Vector, train: RowNumbers, n_projections: int, seed: int
 ) -> Vector:
     """Return what to multiply standardised features with, (features, projections), learned from the training rows."""
+    train = evenly_spaced(train, MOST_TO_LEARN_FROM)  # the codes of all might take as much memory as the table
     of_train, weight = codes[train], rows.weight[train]
     n_classes = 1 if rows.classes is None else rows.classes.size
     loss: ProjectionLoss = "squared" if rows.classes is None else "logistic" if n_classes == 2 else "softmax"
@@ -61,9 +62,9 @@ def learned_directions(
 
 
 def projections_of(coded: CodedFeatures, directions: Vector, weight: Vector, train: RowNumbers) -> Projections | None:
-    """Return sums of codes in these directions, as the training rows have them; None if there are none.
+    """Return sums of codes in these directions, from the lowest that training rows have.
 
-    None of them may tell rows apart, or be of more codes than a target can add up.
+    None if no direction tells rows apart, or if there are so many codes that a target could not add them up.
     """
     some = evenly_spaced(train, MOST_ROWS)
     codes = coded.codes[some]
